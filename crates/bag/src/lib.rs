@@ -1,0 +1,3 @@
+//! Recordings on disk as message streams.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The cursor over one CDR payload.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! Conditions over message values.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The configuration tree, the environment and the overrides.
+
+#![forbid(unsafe_code)]

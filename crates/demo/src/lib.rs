@@ -1,0 +1,3 @@
+//! Believable synthetic robot histories with known truth.
+
+#![forbid(unsafe_code)]

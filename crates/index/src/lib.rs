@@ -1,0 +1,3 @@
+//! What is known of one bag without opening it.
+
+#![forbid(unsafe_code)]

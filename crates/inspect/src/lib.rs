@@ -1,0 +1,3 @@
+//! Looking at bags and deployments.
+
+#![forbid(unsafe_code)]

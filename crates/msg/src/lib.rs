@@ -1,0 +1,3 @@
+//! Message definitions, resolved types, plans and values.
+
+#![forbid(unsafe_code)]

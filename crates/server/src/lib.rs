@@ -1,0 +1,3 @@
+//! MCP and HTTP over the tools.
+
+#![forbid(unsafe_code)]

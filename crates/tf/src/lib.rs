@@ -1,0 +1,3 @@
+//! The transform buffer: frames, interpolation and their failures.
+
+#![forbid(unsafe_code)]
