@@ -19,9 +19,8 @@ impl LogTime {
     /// assert_eq!(t.to_iso_8601(), "2026-11-30T10:44:00.500000000Z");
     /// ```
     pub fn from_iso_8601(text: &str) -> Result<Self, TimeError> {
-        let stamp: Timestamp = text
-            .parse()
-            .map_err(|e: jiff::Error| TimeError::Iso { reason: e.to_string() })?;
+        let stamp: Timestamp =
+            text.parse().map_err(|e: jiff::Error| TimeError::Iso { reason: e.to_string() })?;
         u64::try_from(stamp.as_nanosecond())
             .map(Self::from_ns)
             .map_err(|_before_1970| TimeError::OutOfRange)

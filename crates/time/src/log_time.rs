@@ -57,8 +57,7 @@ impl LogTime {
             clippy::cast_sign_loss,
             reason = "checked to lie in 0..2^64 just above"
         )]
-        let (whole_s, part_ns) =
-            (unix_s.trunc() as u64, (unix_s.fract() * 1e9).round() as u64);
+        let (whole_s, part_ns) = (unix_s.trunc() as u64, (unix_s.fract() * 1e9).round() as u64);
         Ok(Self(whole_s * NS_PER_S + part_ns))
     }
 
