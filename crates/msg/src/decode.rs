@@ -100,13 +100,14 @@ pub(crate) fn read<'a>(
             FieldType::Primitive(kind) => Value::Primitives(cursor.primitives(*kind, *len)?),
             _ => read_list(schema, element, *len, cursor, limits)?,
         },
-        FieldType::Sequence(element) => match &**element {
-            FieldType::Primitive(kind) => Value::Primitives(cursor.primitive_sequence(*kind)?),
-            _ => {
+        FieldType::Sequence(element) => {
+            if let FieldType::Primitive(kind) = **element {
+                Value::Primitives(cursor.primitive_sequence(kind)?)
+            } else {
                 let len = cursor.sequence_len(schema.min_size(element))?;
                 read_list(schema, element, len, cursor, limits)?
             }
-        },
+        }
     })
 }
 
@@ -160,13 +161,14 @@ pub(crate) fn skip(
             FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), *len),
             _ => (0..*len).try_for_each(|_| skip(schema, element, cursor)),
         },
-        FieldType::Sequence(element) => match &**element {
-            FieldType::Primitive(kind) => cursor.skip_primitive_sequence(kind.size()),
-            _ => {
+        FieldType::Sequence(element) => {
+            if let FieldType::Primitive(kind) = **element {
+                cursor.skip_primitive_sequence(kind.size())
+            } else {
                 let len = cursor.sequence_len(schema.min_size(element))?;
                 (0..len).try_for_each(|_| skip(schema, element, cursor))
             }
-        },
+        }
     }
 }
 

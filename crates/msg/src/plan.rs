@@ -16,13 +16,16 @@ use crate::{
 ///
 /// ```
 /// use std::sync::Arc;
-/// use ros2_memory_msg::{Library, Plan, Schema};
+/// use ros2_memory_cdr::{Encoding, Writer};
+/// use ros2_memory_msg::{Library, Plan, Primitive, Scalar, Schema};
 ///
 /// let schema = Schema::parse("p/msg/T", "string name\nfloat64 x\nfloat64 y", &Library::new());
 /// let plan = Plan::compile(Arc::new(schema.unwrap()), &["y".parse().unwrap()]).unwrap();
-/// let mut payload = vec![0, 1, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-/// payload.extend([0; 4]);
-/// payload.extend(2.5f64.to_le_bytes());
+/// let mut writer = Writer::new(Encoding::XCDR1_LE);
+/// writer.string("odom");
+/// writer.scalar(Scalar::F64(1.5), Primitive::F64);
+/// writer.scalar(Scalar::F64(2.5), Primitive::F64);
+/// let payload = writer.into_payload();
 /// let mut y = None;
 /// plan.run(&payload, |_path, value| y = value.as_f64()).unwrap();
 /// assert_eq!(y, Some(2.5));
@@ -259,7 +262,9 @@ fn push_skip(ty: &FieldType, schema: &Schema, steps: &mut Vec<Step>) {
             }
             let all_flat = fields.iter().all(|field| matches!(field.ty, FieldType::Primitive(_)));
             if all_flat {
-                fields.iter().for_each(|field| push_skip(&field.ty, schema, steps));
+                for field in fields {
+                    push_skip(&field.ty, schema, steps);
+                }
             } else {
                 steps.push(Step::Skip(ty.clone()));
             }

@@ -47,7 +47,7 @@ impl LogTime {
         if !unix_s.is_finite() {
             return Err(TimeError::NotFinite);
         }
-        if unix_s < 0.0 || unix_s >= 18_446_744_073.0 {
+        if !(0.0..18_446_744_073.0).contains(&unix_s) {
             return Err(TimeError::OutOfRange);
         }
         // Both parts are exact: `trunc` keeps at most 35 bits, and the rest of a double that

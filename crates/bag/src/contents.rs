@@ -1,0 +1,200 @@
+use std::sync::Arc;
+
+use ros2_memory_time::LogTime;
+
+use crate::DamageKind;
+
+/// What one recording holds and where, as one pass over its bytes found it.
+///
+/// Channels and schemas are numbered by their place in the vectors here, since a file may use
+/// one number twice. All counts and times are of messages that were seen, never of what an
+/// index claims.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contents {
+    /// What kind of recording the writer says it is, such as `ros2`.
+    pub profile: String,
+    /// The library that wrote it.
+    pub library: String,
+    /// The message definitions.
+    pub schemas: Vec<Schema>,
+    /// The streams.
+    pub channels: Vec<Channel>,
+    /// The places that hold messages, in file order.
+    pub chunks: Vec<Chunk>,
+    /// Whether the writer closed the file.
+    pub ending: Ending,
+    /// What is wrong with it, in file order.
+    pub damage: Vec<Damage>,
+    /// How many attachments it has.
+    pub n_attachments: u64,
+    /// How many metadata records it has.
+    pub n_metadata: u64,
+}
+
+/// A message definition as it stands in the file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Schema {
+    /// The type's name.
+    pub name: Arc<str>,
+    /// How the text is to be read, such as `ros2msg`.
+    pub encoding: Arc<str>,
+    /// The text.
+    pub text: Arc<[u8]>,
+}
+
+/// One stream of messages.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Channel {
+    /// Its number in the file.
+    pub id: u16,
+    /// Its topic.
+    pub topic: Arc<str>,
+    /// Its definition, by place in [`Contents::schemas`]; `None` when the file has none.
+    pub schema: Option<u32>,
+    /// How payloads are serialized, such as `cdr`.
+    pub message_encoding: Arc<str>,
+    /// The publishers' quality of service as the recorder wrote it; empty when it did not.
+    pub offered_qos_profiles: Arc<str>,
+}
+
+/// A place that holds messages: a chunk, or a run of messages outside any chunk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Where its stored bytes start.
+    pub offset: u64,
+    /// How many stored bytes there are.
+    pub stored_len: u64,
+    /// How many bytes they inflate to.
+    pub len: u64,
+    /// How they are compressed.
+    pub compression: Compression,
+    /// The CRC-32 of the inflated bytes; 0 when the writer left it out.
+    pub crc: u32,
+    /// What checking it gave.
+    pub verdict: Verdict,
+    /// Whether the messages' log times never decrease.
+    pub is_sorted: bool,
+    /// The first log time, when there is a message.
+    pub first: LogTime,
+    /// The last log time, when there is a message.
+    pub last: LogTime,
+    /// The channels that have messages here.
+    pub channels: Vec<ChunkChannel>,
+}
+
+impl Chunk {
+    /// How many messages it holds.
+    pub fn n_messages(&self) -> u64 {
+        self.channels.iter().map(|channel| u64::from(channel.count)).sum()
+    }
+}
+
+/// What one chunk holds of one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkChannel {
+    /// The channel, by place in [`Contents::channels`].
+    pub channel: u32,
+    /// How many messages.
+    pub count: u32,
+    /// The first log time.
+    pub first: LogTime,
+    /// The last log time.
+    pub last: LogTime,
+}
+
+/// How a chunk is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not at all: payloads are borrowed from the file's bytes.
+    None,
+    /// LZ4 frames.
+    Lz4,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Compression {
+    /// The name in an MCAP file, except that no compression is `none` and not the empty text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+}
+
+/// What checking a chunk gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Its CRC is right.
+    Intact,
+    /// It has no CRC, and can be walked from end to end.
+    Unchecked,
+    /// It is not served; [`Contents::damage`] says why.
+    Damaged,
+}
+
+/// Whether the writer closed the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// It ends in a footer.
+    Closed,
+    /// It does not: it is being written, or was cut off. Everything before `served_to` is
+    /// served.
+    Open {
+        /// The end of the last whole record.
+        served_to: u64,
+    },
+}
+
+impl Default for Ending {
+    fn default() -> Self {
+        Self::Open { served_to: 0 }
+    }
+}
+
+/// Something wrong in a file, which costs its place and nothing else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Where in the file.
+    pub offset: u64,
+    /// What.
+    pub kind: DamageKind,
+}
+
+impl Contents {
+    /// Whether the writer closed the file.
+    pub fn is_closed(&self) -> bool {
+        self.ending == Ending::Closed
+    }
+
+    /// How many messages can be served.
+    pub fn n_messages(&self) -> u64 {
+        self.chunks.iter().map(Chunk::n_messages).sum()
+    }
+
+    /// The first and the last log time of all messages.
+    pub fn time_span(&self) -> Option<(LogTime, LogTime)> {
+        let with_messages = || self.chunks.iter().filter(|chunk| !chunk.channels.is_empty());
+        Some((
+            with_messages().map(|chunk| chunk.first).min()?,
+            with_messages().map(|chunk| chunk.last).max()?,
+        ))
+    }
+
+    /// The name of a channel's type; empty when the file does not say.
+    pub fn type_name(&self, channel: &Channel) -> &str {
+        self.schema(channel).map_or("", |schema| &schema.name)
+    }
+
+    /// The definition of a channel's type, when the file has one.
+    pub fn schema(&self, channel: &Channel) -> Option<&Schema> {
+        self.schemas.get(channel.schema? as usize)
+    }
+
+    /// How many chunks are not served.
+    pub fn n_damaged_chunks(&self) -> u64 {
+        self.chunks.iter().filter(|chunk| chunk.verdict == Verdict::Damaged).count() as u64
+    }
+}

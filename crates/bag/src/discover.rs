@@ -1,0 +1,122 @@
+//! Which recordings lie under a directory.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::FileIdentity;
+
+/// Folders nested deeper than this are not entered.
+const MAX_DEPTH: usize = 32;
+
+/// What a walk over a directory found.
+#[derive(Debug, Default)]
+pub struct Discovery {
+    /// The files that look like recordings by their names, sorted by path.
+    pub files: Vec<FoundFile>,
+    /// What bears the name of a recording, or is a folder, and cannot be looked at.
+    pub rejected: Vec<Rejected>,
+}
+
+/// A file that may be a recording.
+#[derive(Debug, Clone)]
+pub struct FoundFile {
+    /// Where it lies.
+    pub path: Arc<Path>,
+    /// What the file system says of it.
+    pub identity: FileIdentity,
+}
+
+/// Something that cannot be a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}
+
+/// Finds the recordings under `root`, at any depth.
+///
+/// Recordings are files named `*.mcap` or `*.mcap.active`. Links are not followed, names that
+/// start with a dot are passed over, and nothing is opened. Files that vanish meanwhile are not
+/// listed.
+pub fn discover(root: &Path) -> Discovery {
+    let mut found = Discovery::default();
+    visit(root, 0, &mut found);
+    found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn visit(folder: &Path, depth: usize, found: &mut Discovery) {
+    if depth > MAX_DEPTH {
+        return found.reject(folder, format!("nested more than {MAX_DEPTH} folders deep"));
+    }
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => return found.reject(folder, format!("cannot list the folder: {error}")),
+    };
+    let mut folders = Vec::new();
+    for entry in entries.flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(b".") {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(kind) = entry.file_type() else { continue };
+        if kind.is_dir() {
+            folders.push(path);
+        } else if is_recording_name(&path) {
+            if kind.is_symlink() {
+                found.reject(&path, "a link; links are not followed".to_owned());
+            } else if !kind.is_file() {
+                found.reject(&path, "not a regular file".to_owned());
+            } else if let Ok(metadata) = entry.metadata() {
+                let identity = FileIdentity::of(&metadata);
+                found.files.push(FoundFile { path: path.into(), identity });
+            }
+        }
+    }
+    folders.sort();
+    for folder in folders {
+        visit(&folder, depth + 1, found);
+    }
+}
+
+impl Discovery {
+    fn reject(&mut self, path: &Path, reason: String) {
+        self.rejected.push(Rejected { path: path.to_owned(), reason });
+    }
+}
+
+fn is_recording_name(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.ends_with(b".mcap") || name.ends_with(b".mcap.active")
+}
+
+/// What the splits of one recording session have in common: their folder and their name up to
+/// the `_N` that numbers them.
+///
+/// # Examples
+///
+/// ```
+/// use ros2_memory_bag::run_key;
+///
+/// let first = run_key("bags/run_a/run_a_0.mcap".as_ref());
+/// assert_eq!(first, run_key("bags/run_a/run_a_17.mcap.active".as_ref()));
+/// assert_ne!(first, run_key("bags/run_b/run_b_0.mcap".as_ref()));
+/// ```
+pub fn run_key(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = name.trim_end_matches(".active").trim_end_matches(".mcap");
+    let without_number = match stem.rsplit_once('_') {
+        Some((prefix, number))
+            if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
+        {
+            prefix
+        }
+        _ => stem,
+    };
+    path.with_file_name(without_number)
+}

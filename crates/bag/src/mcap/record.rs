@@ -1,0 +1,252 @@
+//! Records as they lie in a file: an opcode, a 64-bit length, and that many bytes.
+//!
+//! Source: the MCAP format specification, "Records".
+
+use mcap::records::op;
+
+use crate::DamageKind;
+
+pub(crate) use mcap::records::op as opcode;
+
+/// Bytes of opcode and length.
+pub(crate) const HEADER_LEN: usize = 9;
+/// What a file starts and ends with.
+pub(crate) const MAGIC: &[u8] = mcap::MAGIC;
+/// Bytes of a footer record's body.
+pub(crate) const FOOTER_LEN: u64 = 20;
+
+/// Reads one record header.
+pub(crate) fn header(bytes: &[u8]) -> Option<(u8, u64)> {
+    let (opcode, length) = bytes.split_first_chunk::<1>()?;
+    let length = length.first_chunk::<8>()?;
+    Some((opcode[0], u64::from_le_bytes(*length)))
+}
+
+/// The records of a chunk, or of a run of messages outside chunks.
+#[derive(Debug, Clone)]
+pub(crate) struct Records<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+/// One record inside a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record<'a> {
+    pub(crate) opcode: u8,
+    pub(crate) body: &'a [u8],
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, position: 0 }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, DamageKind>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.bytes.get(self.position..).filter(|rest| !rest.is_empty())?;
+        let Some((opcode, length)) = header(rest) else {
+            self.position = self.bytes.len();
+            return Some(Err(DamageKind::Truncated {
+                what: "record header",
+                needed: HEADER_LEN as u64,
+                available: rest.len() as u64,
+            }));
+        };
+        let body = usize::try_from(length)
+            .ok()
+            .and_then(|length| HEADER_LEN.checked_add(length))
+            .and_then(|end| rest.get(HEADER_LEN..end));
+        let Some(body) = body else {
+            self.position = self.bytes.len();
+            return Some(Err(DamageKind::Truncated {
+                what: "record",
+                needed: length,
+                available: (rest.len() - HEADER_LEN) as u64,
+            }));
+        };
+        self.position += HEADER_LEN + body.len();
+        Some(Ok(Record { opcode, body }))
+    }
+}
+
+/// A message's fixed fields and its payload.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MessageRecord<'a> {
+    pub(crate) channel_id: u16,
+    pub(crate) sequence: u32,
+    pub(crate) log_time: u64,
+    pub(crate) publish_time: u64,
+    pub(crate) payload: &'a [u8],
+}
+
+/// Bytes of a message record in front of its payload.
+const MESSAGE_FIXED_LEN: usize = 22;
+
+impl<'a> MessageRecord<'a> {
+    #[inline]
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, DamageKind> {
+        let (fixed, payload) =
+            body.split_first_chunk::<MESSAGE_FIXED_LEN>().ok_or(DamageKind::Truncated {
+                what: "message",
+                needed: MESSAGE_FIXED_LEN as u64,
+                available: body.len() as u64,
+            })?;
+        let mut fields = Fields(fixed);
+        Ok(Self {
+            channel_id: fields.u16()?,
+            sequence: fields.u32()?,
+            log_time: fields.u64()?,
+            publish_time: fields.u64()?,
+            payload,
+        })
+    }
+}
+
+/// A schema's fields.
+#[derive(Debug)]
+pub(crate) struct SchemaRecord<'a> {
+    pub(crate) id: u16,
+    pub(crate) name: String,
+    pub(crate) encoding: String,
+    pub(crate) text: &'a [u8],
+}
+
+impl<'a> SchemaRecord<'a> {
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, DamageKind> {
+        let mut fields = Fields(body);
+        Ok(Self {
+            id: fields.u16()?,
+            name: fields.string()?,
+            encoding: fields.string()?,
+            text: fields.bytes()?,
+        })
+    }
+}
+
+/// A channel's fields, with the one metadata entry that matters here.
+#[derive(Debug)]
+pub(crate) struct ChannelRecord {
+    pub(crate) id: u16,
+    pub(crate) schema_id: u16,
+    pub(crate) topic: String,
+    pub(crate) message_encoding: String,
+    pub(crate) offered_qos_profiles: String,
+}
+
+impl ChannelRecord {
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, DamageKind> {
+        let mut fields = Fields(body);
+        let (id, schema_id) = (fields.u16()?, fields.u16()?);
+        let (topic, message_encoding) = (fields.string()?, fields.string()?);
+        let mut metadata = Fields(fields.bytes()?);
+        let mut offered_qos_profiles = String::new();
+        while !metadata.0.is_empty() {
+            let (key, value) = (metadata.bytes()?, metadata.bytes()?);
+            if key == b"offered_qos_profiles" {
+                offered_qos_profiles = String::from_utf8_lossy(value).into_owned();
+            }
+        }
+        Ok(Self { id, schema_id, topic, message_encoding, offered_qos_profiles })
+    }
+}
+
+/// A chunk's fields in front of its stored bytes.
+#[derive(Debug)]
+pub(crate) struct ChunkHeader {
+    pub(crate) len: u64,
+    pub(crate) crc: u32,
+    pub(crate) compression: String,
+    pub(crate) stored_len: u64,
+    /// How many bytes of the record's body lie in front of the stored ones.
+    pub(crate) header_len: usize,
+}
+
+impl ChunkHeader {
+    /// The longest header that is looked at: the fixed fields and a compression's name.
+    pub(crate) const MAX_LEN: usize = 8 + 8 + 8 + 4 + 4 + 64 + 8;
+
+    pub(crate) fn parse(body_start: &[u8]) -> Result<Self, DamageKind> {
+        let mut fields = Fields(body_start);
+        let (_start, _end) = (fields.u64()?, fields.u64()?);
+        let (len, crc) = (fields.u64()?, fields.u32()?);
+        let compression = fields.string()?;
+        let stored_len = fields.u64()?;
+        let header_len = body_start.len() - fields.0.len();
+        Ok(Self { len, crc, compression, stored_len, header_len })
+    }
+}
+
+/// The start of a chunk as the summary's index of chunks has it.
+pub(crate) fn chunk_index_offset(body: &[u8]) -> Result<u64, DamageKind> {
+    let mut fields = Fields(body);
+    let (_start, _end) = (fields.u64()?, fields.u64()?);
+    fields.u64()
+}
+
+/// The profile and library that a header record names.
+pub(crate) fn file_header(body: &[u8]) -> Result<(String, String), DamageKind> {
+    let mut fields = Fields(body);
+    Ok((fields.string()?, fields.string()?))
+}
+
+/// Where the summary starts, as a footer record has it; 0 when there is none.
+pub(crate) fn footer_summary_start(body: &[u8]) -> Result<u64, DamageKind> {
+    Fields(body).u64()
+}
+
+/// Whether a record of this kind may stand in a file at all; private ones start at 0x80.
+pub(crate) fn is_known(opcode: u8) -> bool {
+    (op::HEADER..=op::DATA_END).contains(&opcode) || opcode >= 0x80
+}
+
+/// The fields of a record, read from front to back.
+struct Fields<'a>(&'a [u8]);
+
+impl<'a> Fields<'a> {
+    #[inline]
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DamageKind> {
+        let (field, rest) = self.0.split_first_chunk::<N>().ok_or(DamageKind::Truncated {
+            what: "field",
+            needed: N as u64,
+            available: self.0.len() as u64,
+        })?;
+        self.0 = rest;
+        Ok(*field)
+    }
+
+    #[inline]
+    fn u16(&mut self) -> Result<u16, DamageKind> {
+        self.fixed().map(u16::from_le_bytes)
+    }
+
+    #[inline]
+    fn u32(&mut self) -> Result<u32, DamageKind> {
+        self.fixed().map(u32::from_le_bytes)
+    }
+
+    #[inline]
+    fn u64(&mut self) -> Result<u64, DamageKind> {
+        self.fixed().map(u64::from_le_bytes)
+    }
+
+    /// A run of bytes behind its 32-bit length.
+    fn bytes(&mut self) -> Result<&'a [u8], DamageKind> {
+        let len = self.u32()?;
+        let (field, rest) = self.0.split_at_checked(len as usize).ok_or(DamageKind::Truncated {
+            what: "field",
+            needed: len.into(),
+            available: self.0.len() as u64,
+        })?;
+        self.0 = rest;
+        Ok(field)
+    }
+
+    /// Text behind its length; bytes that are not UTF-8 become U+FFFD.
+    fn string(&mut self) -> Result<String, DamageKind> {
+        self.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+}

@@ -1,0 +1,86 @@
+use std::{collections::HashMap, sync::Arc};
+
+use super::record::{self, ChannelRecord, SchemaRecord, opcode};
+use crate::{Channel, Contents, DamageKind, Schema};
+
+/// Which numbers mean which schemas and channels at this point of the file.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    schemas: HashMap<u16, u32>,
+    /// By channel number: its place in `Contents::channels` plus one, 0 for none.
+    channels: Vec<u32>,
+}
+
+impl Registry {
+    #[inline]
+    pub(super) fn channel(&self, id: u16) -> Option<u32> {
+        self.channels.get(usize::from(id)).and_then(|place| place.checked_sub(1))
+    }
+
+    /// Takes in a header, schema or channel. A repeated declaration changes nothing; one with
+    /// other content under a known number holds for the messages behind it.
+    pub(super) fn declare(
+        &mut self,
+        contents: &mut Contents,
+        op: u8,
+        body: &[u8],
+    ) -> Result<(), DamageKind> {
+        match op {
+            opcode::HEADER => {
+                (contents.profile, contents.library) = record::file_header(body)?;
+            }
+            opcode::SCHEMA => {
+                let parsed = SchemaRecord::parse(body)?;
+                let same = self
+                    .schemas
+                    .get(&parsed.id)
+                    .and_then(|place| contents.schemas.get(*place as usize))
+                    .is_some_and(|known| {
+                        *known.name == *parsed.name
+                            && *known.encoding == *parsed.encoding
+                            && *known.text == *parsed.text
+                    });
+                // Number 0 means "no schema", whatever a record says.
+                if parsed.id != 0 && !same {
+                    self.schemas.insert(parsed.id, place(contents.schemas.len()));
+                    contents.schemas.push(Schema {
+                        name: parsed.name.into(),
+                        encoding: parsed.encoding.into(),
+                        text: parsed.text.into(),
+                    });
+                }
+            }
+            opcode::CHANNEL => {
+                let parsed = ChannelRecord::parse(body)?;
+                let channel = Channel {
+                    id: parsed.id,
+                    topic: parsed.topic.into(),
+                    schema: self.schemas.get(&parsed.schema_id).copied(),
+                    message_encoding: parsed.message_encoding.into(),
+                    offered_qos_profiles: Arc::from(parsed.offered_qos_profiles),
+                };
+                let same = self
+                    .channel(parsed.id)
+                    .and_then(|place| contents.channels.get(place as usize))
+                    .is_some_and(|known| *known == channel);
+                if !same {
+                    let index = usize::from(parsed.id);
+                    if self.channels.len() <= index {
+                        self.channels.resize(index + 1, 0);
+                    }
+                    if let Some(slot) = self.channels.get_mut(index) {
+                        *slot = place(contents.channels.len()) + 1;
+                    }
+                    contents.channels.push(channel);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// A place in a vector that 32 bits can hold: a file would need 2^32 declarations to pass it.
+fn place(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

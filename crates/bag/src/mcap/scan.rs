@@ -1,0 +1,477 @@
+//! The one pass over a file that finds out what it holds, believing no index.
+
+use ros2_memory_time::LogTime;
+
+use super::{
+    record::{self, ChunkHeader, FOOTER_LEN, HEADER_LEN, MAGIC, MessageRecord, Records, opcode},
+    registry::Registry,
+    tally::Tally,
+};
+use crate::{
+    BagError, Chunk, Compression, Contents, Damage, DamageKind, Ending, ReadOptions, Source,
+    Verdict, inflate::Inflater, source::Window,
+};
+
+/// Sees every message of a pass, in file order, once the bytes around it were checked.
+pub trait Visitor {
+    /// Called for each message that can be served.
+    fn message(&mut self, contents: &Contents, message: &ScannedMessage<'_>);
+}
+
+impl Visitor for () {
+    fn message(&mut self, _contents: &Contents, _message: &ScannedMessage<'_>) {}
+}
+
+/// One message as a pass sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct ScannedMessage<'a> {
+    /// The channel, by place in [`Contents::channels`].
+    pub channel: u32,
+    /// When it was recorded.
+    pub log_time: LogTime,
+    /// The serialized message.
+    pub payload: &'a [u8],
+}
+
+/// Messages outside chunks are gathered into runs of about this many bytes, so that one of them
+/// can be reached without walking the whole file.
+const RUN_BYTES: u64 = 1 << 20;
+/// Faults past this many are counted in the last one's place, not listed.
+const MAX_DAMAGE: usize = 1000;
+
+/// Goes over a whole file and returns what it holds; `visitor` sees every message on the way.
+///
+/// Each chunk is inflated once, its CRC checked where it has one, and its records walked. A bad
+/// chunk is noted and hides no other. A file without its ending is read up to its last whole
+/// record.
+///
+/// # Errors
+///
+/// [`BagError::UnknownFormat`] when the file is no MCAP file, [`BagError::Io`] when it cannot be
+/// read. Everything else that is wrong is in [`Contents::damage`].
+pub fn scan(
+    source: &mut Source,
+    options: &ReadOptions,
+    buffers: &mut ScanBuffers,
+    visitor: &mut dyn Visitor,
+) -> Result<Contents, BagError> {
+    let mut scratch = Vec::new();
+    let head_len = usize::try_from(source.len()).unwrap_or(usize::MAX).min(MAGIC.len());
+    let head = source.read(0, head_len, &mut scratch)?;
+    if head != MAGIC {
+        return Err(BagError::UnknownFormat {
+            found: head.to_vec(),
+            path: source.path().to_owned(),
+        });
+    }
+    let ending = read_ending(source)?;
+    if ending.is_some() {
+        source.map_if_large(options);
+    }
+    let mut pass = Pass {
+        window: Window::new(source, std::mem::take(&mut buffers.window)),
+        len: source.len(),
+        options,
+        inflater: &mut buffers.inflater,
+        inflated: &mut buffers.inflated,
+        visitor,
+        contents: Contents::default(),
+        registry: Registry::default(),
+        run: None,
+    };
+    let result = pass.walk(ending.as_ref());
+    buffers.window = pass.window.into_buffer();
+    result.map(|()| pass.contents)
+}
+
+/// The buffers of a pass, kept from one file to the next.
+#[derive(Debug, Default)]
+pub struct ScanBuffers {
+    window: Vec<u8>,
+    inflated: Vec<u8>,
+    inflater: Inflater,
+}
+
+/// The footer of a file whose writer closed it.
+struct Footer {
+    summary_start: u64,
+    at: u64,
+}
+
+fn read_ending(source: &Source) -> Result<Option<Footer>, BagError> {
+    let footer_record = HEADER_LEN as u64 + FOOTER_LEN;
+    let tail = footer_record + MAGIC.len() as u64;
+    let Some(at) = source.len().checked_sub(tail).filter(|at| *at >= MAGIC.len() as u64) else {
+        return Ok(None);
+    };
+    let mut scratch = Vec::new();
+    let tail_len = usize::try_from(tail).unwrap_or_default();
+    let bytes = source.read(at, tail_len, &mut scratch)?;
+    let is_footer = record::header(bytes) == Some((opcode::FOOTER, FOOTER_LEN));
+    if !is_footer || !bytes.ends_with(MAGIC) {
+        return Ok(None);
+    }
+    let body = bytes.get(HEADER_LEN..).unwrap_or_default();
+    Ok(record::footer_summary_start(body).ok().map(|summary_start| Footer { summary_start, at }))
+}
+
+struct Pass<'p> {
+    window: Window<'p>,
+    len: u64,
+    options: &'p ReadOptions,
+    inflater: &'p mut Inflater,
+    inflated: &'p mut Vec<u8>,
+    visitor: &'p mut dyn Visitor,
+    contents: Contents,
+    registry: Registry,
+    /// The run of messages outside chunks that is being gathered.
+    run: Option<Run>,
+}
+
+/// Messages outside chunks that follow each other.
+struct Run {
+    start: u64,
+    end: u64,
+    tally: Tally,
+}
+
+impl Pass<'_> {
+    fn walk(&mut self, footer: Option<&Footer>) -> Result<(), BagError> {
+        let mut position = MAGIC.len() as u64;
+        let mut is_complete = false;
+        loop {
+            match self.step(position)? {
+                Step::Next(next) => position = next,
+                Step::End => {
+                    is_complete = true;
+                    break;
+                }
+                Step::Broken(kind) => {
+                    let resumed = match footer {
+                        Some(footer) => self.chunk_behind(position, footer)?,
+                        None => None,
+                    };
+                    if footer.is_some() {
+                        self.note(position, kind);
+                    }
+                    match resumed {
+                        Some(next) => position = next,
+                        None => break,
+                    }
+                }
+            }
+        }
+        self.close_run();
+        // A closed file whose middle is broken has its ending all the same.
+        self.contents.ending =
+            if footer.is_some() { Ending::Closed } else { Ending::Open { served_to: position } };
+        debug_assert!(is_complete || footer.is_none() || !self.contents.damage.is_empty());
+        Ok(())
+    }
+
+    /// Handles the record at `position`.
+    fn step(&mut self, position: u64) -> Result<Step, BagError> {
+        let left = self.len - position;
+        if left == 0 {
+            return Ok(Step::Broken(DamageKind::Truncated {
+                what: "data section",
+                needed: 1,
+                available: 0,
+            }));
+        }
+        if left < HEADER_LEN as u64 {
+            return Ok(Step::Broken(DamageKind::Truncated {
+                what: "record header",
+                needed: HEADER_LEN as u64,
+                available: left,
+            }));
+        }
+        let (op, body_len) = match record::header(self.window.bytes(position, HEADER_LEN)?) {
+            None | Some((0, _)) => return Ok(Step::Broken(DamageKind::Zeros)),
+            Some(header) => header,
+        };
+        let body_at = position + HEADER_LEN as u64;
+        let available = self.len - body_at;
+        let is_foreign = !record::is_known(op);
+        if body_len > available {
+            return Ok(Step::Broken(DamageKind::Truncated {
+                what: if is_foreign { "unknown record" } else { "record" },
+                needed: body_len,
+                available,
+            }));
+        }
+        let next = body_at + body_len;
+        match op {
+            opcode::DATA_END | opcode::FOOTER => return Ok(Step::End),
+            opcode::CHUNK => {
+                self.close_run();
+                self.chunk(body_at, body_len)?;
+            }
+            opcode::MESSAGE => self.loose_message(position, body_at, body_len)?,
+            opcode::HEADER | opcode::SCHEMA | opcode::CHANNEL => {
+                self.declaration(op, body_at, body_len)?;
+            }
+            opcode::ATTACHMENT => self.contents.n_attachments += 1,
+            opcode::METADATA => self.contents.n_metadata += 1,
+            // Indexes say nothing that the walk does not see; unknown records are skipped, as
+            // the specification asks.
+            _ => {}
+        }
+        Ok(Step::Next(next))
+    }
+
+    fn declaration(&mut self, op: u8, body_at: u64, body_len: u64) -> Result<(), BagError> {
+        // A declaration longer than a chunk may be is damage, not a schema.
+        let len = match usize::try_from(body_len) {
+            Ok(len) if body_len <= self.options.max_chunk_bytes => len,
+            _ => {
+                let limit = self.options.max_chunk_bytes;
+                self.note(body_at, DamageKind::ChunkTooLarge { declared: body_len, limit });
+                return Ok(());
+            }
+        };
+        let body = self.window.bytes(body_at, len)?;
+        let declared = self.registry.declare(&mut self.contents, op, body);
+        if let Err(kind) = declared {
+            self.note(body_at, kind);
+        }
+        Ok(())
+    }
+
+    fn loose_message(
+        &mut self,
+        position: u64,
+        body_at: u64,
+        body_len: u64,
+    ) -> Result<(), BagError> {
+        let len = match usize::try_from(body_len) {
+            Ok(len) if body_len <= self.options.max_chunk_bytes => len,
+            _ => {
+                let limit = self.options.max_chunk_bytes;
+                self.note(body_at, DamageKind::ChunkTooLarge { declared: body_len, limit });
+                return Ok(());
+            }
+        };
+        let end = body_at + body_len;
+        if self.run.as_ref().is_some_and(|run| end - run.start > RUN_BYTES) {
+            self.close_run();
+        }
+        let message = MessageRecord::parse(self.window.bytes(body_at, len)?);
+        let run = self.run.get_or_insert_with(|| Run {
+            start: position,
+            end: position,
+            tally: Tally::default(),
+        });
+        match message {
+            Ok(message) => {
+                let seen = run.tally.add(&self.registry, &message);
+                if let Some(message) = seen {
+                    self.visitor.message(&self.contents, &message);
+                }
+                run.end = end;
+            }
+            Err(kind) => self.note(body_at, kind),
+        }
+        Ok(())
+    }
+
+    fn close_run(&mut self) {
+        let Some(run) = self.run.take() else { return };
+        let stored_len = run.end - run.start;
+        self.finish_chunk(
+            run.tally,
+            Chunk {
+                offset: run.start,
+                stored_len,
+                len: stored_len,
+                compression: Compression::None,
+                crc: 0,
+                verdict: Verdict::Unchecked,
+                is_sorted: true,
+                first: LogTime::ZERO,
+                last: LogTime::ZERO,
+                channels: Vec::new(),
+            },
+        );
+    }
+
+    fn chunk(&mut self, body_at: u64, body_len: u64) -> Result<(), BagError> {
+        let start_len = usize::try_from(body_len).unwrap_or(usize::MAX).min(ChunkHeader::MAX_LEN);
+        let header = match ChunkHeader::parse(self.window.bytes(body_at, start_len)?) {
+            Ok(header) => header,
+            Err(kind) => {
+                self.note(body_at, kind);
+                return Ok(());
+            }
+        };
+        let offset = body_at + header.header_len as u64;
+        let available = body_len - header.header_len as u64;
+        let mut chunk = Chunk {
+            offset,
+            stored_len: header.stored_len,
+            len: header.len,
+            compression: Compression::None,
+            crc: header.crc,
+            verdict: Verdict::Damaged,
+            is_sorted: true,
+            first: LogTime::ZERO,
+            last: LogTime::ZERO,
+            channels: Vec::new(),
+        };
+        let outcome = match compression_named(&header.compression) {
+            None => Err(DamageKind::UnknownCompression { name: header.compression }),
+            Some(_) if header.stored_len > available => {
+                Err(DamageKind::Truncated { what: "chunk", needed: header.stored_len, available })
+            }
+            Some(compression) => {
+                chunk.compression = compression;
+                self.open_chunk(&mut chunk)?
+            }
+        };
+        match outcome {
+            Ok(tally) => self.finish_chunk(tally, chunk),
+            Err(kind) => {
+                self.note(offset, kind);
+                self.contents.chunks.push(chunk);
+            }
+        }
+        Ok(())
+    }
+
+    /// Inflates and checks a chunk, then walks its records.
+    fn open_chunk(&mut self, chunk: &mut Chunk) -> Result<Result<Tally, DamageKind>, BagError> {
+        let limit = self.options.max_chunk_bytes;
+        let stored_len = match usize::try_from(chunk.stored_len) {
+            Ok(len) if chunk.stored_len <= limit => len,
+            _ => {
+                let declared = chunk.stored_len;
+                return Ok(Err(DamageKind::ChunkTooLarge { declared, limit }));
+            }
+        };
+        let stored = self.window.bytes(chunk.offset, stored_len)?;
+        let bytes: &[u8] = if chunk.compression == Compression::None {
+            if chunk.len != chunk.stored_len {
+                return Ok(Err(DamageKind::ChunkSize {
+                    declared: chunk.len,
+                    found: chunk.stored_len,
+                }));
+            }
+            stored
+        } else {
+            let inflated =
+                self.inflater.inflate(chunk.compression, stored, chunk.len, limit, self.inflated);
+            if let Err(kind) = inflated {
+                return Ok(Err(kind));
+            }
+            self.inflated
+        };
+        chunk.verdict = Verdict::Unchecked;
+        if chunk.crc != 0 {
+            let found = crc32fast::hash(bytes);
+            if found != chunk.crc {
+                chunk.verdict = Verdict::Damaged;
+                return Ok(Err(DamageKind::Crc { expected: chunk.crc, found }));
+            }
+            chunk.verdict = Verdict::Intact;
+        }
+        let mut tally = Tally::default();
+        let mut faults = Vec::new();
+        for record in Records::new(bytes) {
+            let outcome = record.and_then(|record| match record.opcode {
+                opcode::MESSAGE => {
+                    let message = MessageRecord::parse(record.body)?;
+                    if let Some(message) = tally.add(&self.registry, &message) {
+                        self.visitor.message(&self.contents, &message);
+                    }
+                    Ok(())
+                }
+                opcode::SCHEMA | opcode::CHANNEL => {
+                    self.registry.declare(&mut self.contents, record.opcode, record.body)
+                }
+                _ => Ok(()),
+            });
+            if let Err(kind) = outcome {
+                faults.push(kind);
+            }
+        }
+        for kind in faults {
+            self.note(chunk.offset, kind);
+        }
+        Ok(Ok(tally))
+    }
+
+    fn finish_chunk(&mut self, tally: Tally, mut chunk: Chunk) {
+        for (channel, messages) in &tally.unknown {
+            let kind = DamageKind::UnknownChannel { channel: *channel, messages: *messages };
+            self.note(chunk.offset, kind);
+        }
+        if tally.implausible > 0 {
+            self.note(chunk.offset, DamageKind::ImplausibleTime { messages: tally.implausible });
+        }
+        let mut ids: Vec<u16> = tally
+            .channels
+            .iter()
+            .filter_map(|seen| self.contents.channels.get(seen.channel as usize))
+            .map(|channel| channel.id)
+            .collect();
+        ids.sort_unstable();
+        if let Some(twice) = ids.windows(2).find(|pair| pair.first() == pair.last()) {
+            let channel = twice.first().copied().unwrap_or_default();
+            self.note(chunk.offset, DamageKind::ChannelConflict { channel });
+        }
+        chunk.is_sorted = !tally.is_unsorted;
+        chunk.first = tally.channels.iter().map(|c| c.first).min().unwrap_or_default();
+        chunk.last = tally.channels.iter().map(|c| c.last).max().unwrap_or_default();
+        chunk.channels = tally.channels;
+        self.contents.chunks.push(chunk);
+    }
+
+    /// The next chunk behind a place that cannot be read, as the summary's index has it.
+    fn chunk_behind(&mut self, position: u64, footer: &Footer) -> Result<Option<u64>, BagError> {
+        if footer.summary_start == 0 {
+            return Ok(None);
+        }
+        let mut at = footer.summary_start;
+        let mut nearest: Option<u64> = None;
+        while at > position && at + HEADER_LEN as u64 <= footer.at {
+            let Some((op, len)) = record::header(self.window.bytes(at, HEADER_LEN)?) else { break };
+            let body_at = at + HEADER_LEN as u64;
+            if len > footer.at.saturating_sub(body_at) {
+                break;
+            }
+            if op == opcode::CHUNK_INDEX {
+                let start_len = usize::try_from(len).unwrap_or(usize::MAX).min(64);
+                let body = self.window.bytes(body_at, start_len)?;
+                if let Ok(offset) = record::chunk_index_offset(body)
+                    && offset > position
+                    && offset < footer.summary_start
+                {
+                    nearest = Some(nearest.map_or(offset, |found| found.min(offset)));
+                }
+            }
+            at = body_at + len;
+        }
+        Ok(nearest)
+    }
+
+    fn note(&mut self, offset: u64, kind: DamageKind) {
+        if self.contents.damage.len() < MAX_DAMAGE {
+            self.contents.damage.push(Damage { offset, kind });
+        }
+    }
+}
+
+enum Step {
+    Next(u64),
+    End,
+    Broken(DamageKind),
+}
+
+fn compression_named(name: &str) -> Option<Compression> {
+    match name {
+        "" | "none" => Some(Compression::None),
+        "lz4" => Some(Compression::Lz4),
+        "zstd" => Some(Compression::Zstd),
+        _ => None,
+    }
+}

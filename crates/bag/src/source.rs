@@ -1,0 +1,220 @@
+use std::{
+    fs::{File, OpenOptions},
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+
+use memmap2::Mmap;
+use rustix::fs::OFlags;
+
+use crate::{BagError, ContentMark, DamageKind, FileIdentity, mapping};
+
+/// How recordings are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Whether large closed files may be mapped.
+    pub mapping: bool,
+    /// A chunk that declares more bytes than this is refused.
+    pub max_chunk_bytes: u64,
+    /// Whether the CRC of a chunk is checked each time it is read, not only when indexing.
+    pub verify_always: bool,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { mapping: true, max_chunk_bytes: 256 << 20, verify_always: false }
+    }
+}
+
+/// Files from this size on are mapped. Below it, one read into a reused buffer is faster: a
+/// 40 KB bag is read 1.8 times faster than it is mapped, a 1.6 GB bag the other way round.
+const MAP_FROM_BYTES: u64 = 8 << 20;
+/// How much of an unmapped larger file is read at once.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// The bytes of one open file, mapped or read on demand.
+#[derive(Debug)]
+pub struct Source {
+    file: File,
+    path: PathBuf,
+    identity: FileIdentity,
+    map: Option<Mmap>,
+}
+
+impl Source {
+    /// Opens a regular file for reading. Never blocks, also not on a pipe.
+    ///
+    /// # Errors
+    ///
+    /// [`BagError::Io`] when it cannot be opened, [`BagError::NotAFile`] for anything but a
+    /// regular file.
+    pub fn open(path: &Path) -> Result<Self, BagError> {
+        let io_error =
+            |action| move |source| BagError::Io { action, source, path: path.to_owned() };
+        let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+        let file = OpenOptions::new()
+            .read(true)
+            .custom_flags(nonblocking)
+            .open(path)
+            .map_err(io_error("open"))?;
+        let metadata = file.metadata().map_err(io_error("look at"))?;
+        if !metadata.is_file() {
+            return Err(BagError::NotAFile { path: path.to_owned() });
+        }
+        Ok(Self { file, path: path.to_owned(), identity: FileIdentity::of(&metadata), map: None })
+    }
+
+    /// Maps the file when the options allow it and it is large. Only for files whose writer has
+    /// closed them. When mapping fails, as past the limit of maps a process may have, the file
+    /// is read instead.
+    pub fn map_if_large(&mut self, options: &ReadOptions) {
+        if options.mapping && self.map.is_none() && self.len() >= MAP_FROM_BYTES {
+            self.map = mapping::map(&self.file).ok();
+        }
+    }
+
+    /// The file's size when it was opened.
+    pub fn len(&self) -> u64 {
+        self.identity.size_bytes
+    }
+
+    /// Whether the file held nothing when it was opened.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Which file it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What told it from others when it was opened.
+    pub fn identity(&self) -> FileIdentity {
+        self.identity
+    }
+
+    /// The mapped bytes, when the file is mapped.
+    pub fn mapped(&self) -> Option<&[u8]> {
+        self.map.as_deref()
+    }
+
+    /// `len` bytes from `offset`: borrowed from the mapping, or read into `buffer`.
+    ///
+    /// # Errors
+    ///
+    /// [`BagError::Damaged`] when the file is shorter, before anything is allocated;
+    /// [`BagError::Io`] when reading fails.
+    pub fn read<'b>(
+        &'b self,
+        offset: u64,
+        len: usize,
+        buffer: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], BagError> {
+        self.check(offset, len)?;
+        if let Some(map) = &self.map {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX);
+            return map
+                .get(start..start.saturating_add(len))
+                .ok_or_else(|| self.short(offset, len));
+        }
+        buffer.clear();
+        buffer.resize(len, 0);
+        self.read_exact_at(buffer, offset)?;
+        Ok(buffer)
+    }
+
+    /// The checksum over the file's first and last bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`BagError::Io`] when reading fails.
+    pub fn content_mark(&self) -> Result<ContentMark, BagError> {
+        let mut head = [0; ContentMark::HEAD_LEN];
+        let mut tail = [0; ContentMark::TAIL_LEN];
+        let head_len = head.len().min(usize::try_from(self.len()).unwrap_or(usize::MAX));
+        let head = head.split_at_mut(head_len).0;
+        self.read_exact_at(head, 0)?;
+        let tail_start = self.len().saturating_sub(tail.len() as u64);
+        let tail_len = usize::try_from(self.len() - tail_start).unwrap_or_default();
+        let tail = tail.split_at_mut(tail_len).0;
+        self.read_exact_at(tail, tail_start)?;
+        Ok(ContentMark::of(head, tail))
+    }
+
+    fn check(&self, offset: u64, len: usize) -> Result<(), BagError> {
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= self.len() => Ok(()),
+            _ => Err(self.short(offset, len)),
+        }
+    }
+
+    fn short(&self, offset: u64, len: usize) -> BagError {
+        BagError::damaged(
+            offset,
+            DamageKind::Truncated {
+                what: "a part",
+                needed: len as u64,
+                available: self.len().saturating_sub(offset),
+            },
+        )
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), BagError> {
+        self.file.read_exact_at(buffer, offset).map_err(|source| BagError::Io {
+            action: "read",
+            source,
+            path: self.path.clone(),
+        })
+    }
+}
+
+/// Reads a source from front to back through one buffer, small files in one go.
+#[derive(Debug)]
+pub(crate) struct Window<'s> {
+    source: &'s Source,
+    buffer: Vec<u8>,
+    start: u64,
+    /// How far to read ahead.
+    size: usize,
+}
+
+impl<'s> Window<'s> {
+    pub(crate) fn new(source: &'s Source, mut buffer: Vec<u8>) -> Self {
+        buffer.clear();
+        let size = match usize::try_from(source.len()) {
+            Ok(len) if source.len() < MAP_FROM_BYTES => len,
+            _ => WINDOW_BYTES,
+        };
+        Self { source, buffer, start: 0, size }
+    }
+
+    /// `len` bytes from `offset`.
+    pub(crate) fn bytes(&mut self, offset: u64, len: usize) -> Result<&[u8], BagError> {
+        self.source.check(offset, len)?;
+        if let Some(map) = self.source.mapped() {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX);
+            return map
+                .get(start..start.saturating_add(len))
+                .ok_or_else(|| self.source.short(offset, len));
+        }
+        let held = self.start..self.start + self.buffer.len() as u64;
+        if offset < held.start || offset + len as u64 > held.end {
+            let left = usize::try_from(self.source.len() - offset).unwrap_or(usize::MAX);
+            let load = self.size.max(len).min(left);
+            // Not grown to `load` through zeroing old bytes: only what is new is zeroed.
+            self.buffer.resize(load, 0);
+            self.start = offset;
+            if let Err(error) = self.source.read_exact_at(&mut self.buffer, offset) {
+                self.buffer.clear();
+                return Err(error);
+            }
+        }
+        let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX);
+        self.buffer.get(at..at.saturating_add(len)).ok_or_else(|| self.source.short(offset, len))
+    }
+
+    /// Gives the buffer back for the next file.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+}

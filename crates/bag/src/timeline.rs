@@ -1,0 +1,409 @@
+//! Any number of bags as one ordered stream.
+
+use std::{
+    cmp::Reverse,
+    collections::{BinaryHeap, binary_heap::PeekMut},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use ros2_memory_time::{LogTime, TimeRange};
+
+use crate::{Bag, BagError, Channel, ChunkBuffer, Contents, FileIdentity, ReadOptions};
+
+/// Which way a timeline runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Oldest first.
+    Forward,
+    /// Newest first: exactly the forward order, backwards.
+    Reverse,
+}
+
+/// One bag of a timeline, not yet opened.
+#[derive(Debug, Clone)]
+pub struct TimelinePart {
+    /// The file.
+    pub path: Arc<std::path::Path>,
+    /// Which version of it the contents describe.
+    pub identity: FileIdentity,
+    /// What it holds.
+    pub contents: Arc<Contents>,
+}
+
+/// One message of a timeline, borrowed until the next is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Message<'a> {
+    /// The bag, by place in the parts that the timeline was made of.
+    pub part: usize,
+    /// What the bag holds.
+    pub contents: &'a Arc<Contents>,
+    /// The channel, by place in the contents.
+    pub channel_index: u32,
+    /// The channel.
+    pub channel: &'a Channel,
+    /// When it was recorded.
+    pub log_time: LogTime,
+    /// When it was published.
+    pub publish_time: LogTime,
+    /// The publisher's counter.
+    pub sequence: u32,
+    /// The serialized message.
+    pub payload: &'a [u8],
+}
+
+/// What reading a timeline cost, and what it could not read.
+#[derive(Debug, Default)]
+pub struct TimelineReport {
+    /// Bags that were opened.
+    pub bags_opened: u64,
+    /// Chunks that were read.
+    pub chunks_read: u64,
+    /// Messages that were looked at.
+    pub messages_scanned: u64,
+    /// What was passed over, with the reason.
+    pub skipped: Vec<(PathBuf, BagError)>,
+    /// Whether `stop` ended it early.
+    pub was_stopped: bool,
+}
+
+/// A stream over bags in timeline order: log time, then topic, then bag (the order of the
+/// parts), then position in the file.
+///
+/// Chunks are opened only when the stream reaches their time, so that taking the newest message
+/// out of a week opens one chunk. Nothing is allocated for a message: a chunk's messages are
+/// listed in a reused vector and borrow from its reused buffer.
+pub struct Timeline<'s> {
+    parts: Vec<TimelinePart>,
+    range: TimeRange,
+    direction: Direction,
+    options: ReadOptions,
+    select: Select<'s>,
+    stop: Stop<'s>,
+    heap: BinaryHeap<Reverse<Entry>>,
+    cursors: Vec<Cursor>,
+    idle: Vec<usize>,
+    /// A cursor whose last message is still borrowed.
+    finished: Option<usize>,
+    /// What it cost so far.
+    report: TimelineReport,
+}
+
+/// The rank of a channel's topic; `None` for channels that are not wanted.
+type Select<'s> = Box<dyn Fn(&Channel) -> Option<u32> + Send + 's>;
+/// Asked in front of every chunk.
+type Stop<'s> = Box<dyn Fn() -> bool + Send + 's>;
+
+impl std::fmt::Debug for Timeline<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Timeline")
+            .field("parts", &self.parts.len())
+            .field("range", &self.range)
+            .field("direction", &self.direction)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something to do next, ordered by when its first message can come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    key: Key,
+    target: Target,
+}
+
+/// Ascending in the timeline's direction. Unopened bags and chunks come before messages of the
+/// same time, since they may hold one that sorts earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    time: u64,
+    is_message: bool,
+    topic: u32,
+    part: u32,
+    position: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    Bag(u32),
+    Chunk(u32, u32),
+    Cursor(usize),
+}
+
+/// One open chunk.
+#[derive(Debug, Default)]
+struct Cursor {
+    part: u32,
+    bag: Option<Arc<Bag>>,
+    buffer: ChunkBuffer,
+    chunk: u32,
+    /// The wanted messages in the timeline's direction.
+    messages: Vec<Listed>,
+    next: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Listed {
+    log_time: LogTime,
+    publish_time: LogTime,
+    topic: u32,
+    channel: u32,
+    sequence: u32,
+    /// Its number among the chunk's messages.
+    ordinal: u32,
+    payload_at: usize,
+    payload_len: usize,
+}
+
+impl<'s> Timeline<'s> {
+    /// A stream over `parts`, which stand in the order that breaks ties. `select` gives the rank
+    /// of a wanted channel's topic, `None` for the others; `stop` may end it between chunks.
+    pub fn new(
+        parts: Vec<TimelinePart>,
+        range: TimeRange,
+        direction: Direction,
+        options: ReadOptions,
+        select: impl Fn(&Channel) -> Option<u32> + Send + 's,
+        stop: impl Fn() -> bool + Send + 's,
+    ) -> Self {
+        let mut timeline = Self {
+            parts,
+            range,
+            direction,
+            options,
+            select: Box::new(select),
+            stop: Box::new(stop),
+            heap: BinaryHeap::new(),
+            cursors: Vec::new(),
+            idle: Vec::new(),
+            finished: None,
+            report: TimelineReport::default(),
+        };
+        let entries: Vec<_> = (0u32..)
+            .zip(&timeline.parts)
+            .filter_map(|(number, part)| {
+                let (first, last) = part.contents.time_span()?;
+                timeline.range.touches(first, last).then(|| {
+                    Reverse(Entry {
+                        key: timeline.opening_key(first, last, number),
+                        target: Target::Bag(number),
+                    })
+                })
+            })
+            .collect();
+        timeline.heap = entries.into();
+        timeline
+    }
+
+    /// The parts that the stream was made of.
+    pub fn parts(&self) -> &[TimelinePart] {
+        &self.parts
+    }
+
+    /// What it cost so far.
+    pub fn report(&self) -> &TimelineReport {
+        &self.report
+    }
+
+    /// The next message, or `None` at the end and when `stop` ended it.
+    #[expect(clippy::should_implement_trait, reason = "a lending iterator: messages borrow")]
+    pub fn next(&mut self) -> Option<Message<'_>> {
+        if let Some(cursor) = self.finished.take() {
+            self.retire(cursor);
+        }
+        let number = loop {
+            let Reverse(entry) = self.heap.peek()?;
+            match entry.target {
+                Target::Cursor(number) => break number,
+                Target::Bag(part) => {
+                    self.heap.pop();
+                    self.open_bag(part);
+                }
+                Target::Chunk(part, chunk) => {
+                    self.heap.pop();
+                    if (self.stop)() {
+                        self.report.was_stopped = true;
+                        self.heap.clear();
+                        return None;
+                    }
+                    self.open_chunk(part, chunk);
+                }
+            }
+        };
+        self.advance(number);
+        self.message(number)
+    }
+
+    /// Moves a cursor behind the message that is about to be lent, and sorts it in again.
+    fn advance(&mut self, number: usize) {
+        let Some(cursor) = self.cursors.get_mut(number) else { return };
+        cursor.next += 1;
+        let next = cursor
+            .messages
+            .get(cursor.next)
+            .map(|listed| message_key(self.direction, listed, cursor.part, cursor.chunk));
+        let Some(mut top) = self.heap.peek_mut() else { return };
+        if let Some(key) = next {
+            top.0.key = key;
+        } else {
+            PeekMut::pop(top);
+            self.finished = Some(number);
+        }
+    }
+
+    /// The message in front of a cursor's position.
+    fn message(&self, number: usize) -> Option<Message<'_>> {
+        let cursor = self.cursors.get(number)?;
+        let listed = cursor.messages.get(cursor.next.checked_sub(1)?)?;
+        let bag = cursor.bag.as_ref()?;
+        let chunk = bag.contents().chunks.get(cursor.chunk as usize)?;
+        let bytes = cursor.buffer.held(bag.source(), chunk)?;
+        let end = listed.payload_at.checked_add(listed.payload_len)?;
+        Some(Message {
+            part: cursor.part as usize,
+            contents: bag.contents(),
+            channel_index: listed.channel,
+            channel: bag.contents().channels.get(listed.channel as usize)?,
+            log_time: listed.log_time,
+            publish_time: listed.publish_time,
+            sequence: listed.sequence,
+            payload: bytes.get(listed.payload_at..end)?,
+        })
+    }
+
+    /// Replaces a bag by its chunks. The file is opened with the first chunk that is read.
+    fn open_bag(&mut self, number: u32) {
+        let Some(part) = self.parts.get(number as usize) else { return };
+        let wanted: Vec<bool> =
+            part.contents.channels.iter().map(|channel| (self.select)(channel).is_some()).collect();
+        for (index, chunk) in (0u32..).zip(&part.contents.chunks) {
+            let span = chunk
+                .channels
+                .iter()
+                .filter(|seen| wanted.get(seen.channel as usize).copied().unwrap_or(false))
+                .filter(|seen| self.range.touches(seen.first, seen.last))
+                .map(|seen| (seen.first, seen.last))
+                .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+            if let Some((first, last)) = span {
+                self.heap.push(Reverse(Entry {
+                    key: self.opening_key(first, last, number),
+                    target: Target::Chunk(number, index),
+                }));
+            }
+        }
+    }
+
+    fn open_chunk(&mut self, number: u32, index: u32) {
+        let slot = self.idle.pop().unwrap_or_else(|| {
+            self.cursors.push(Cursor::default());
+            self.cursors.len() - 1
+        });
+        if let Err(error) = self.fill(slot, number, index) {
+            let path = self.parts.get(number as usize).map(|part| part.path.to_path_buf());
+            self.report.skipped.push((path.unwrap_or_default(), error));
+            self.retire(slot);
+            return;
+        }
+        let Some(cursor) = self.cursors.get(slot) else { return };
+        match cursor.messages.first() {
+            Some(first) => self.heap.push(Reverse(Entry {
+                key: message_key(self.direction, first, number, index),
+                target: Target::Cursor(slot),
+            })),
+            None => self.retire(slot),
+        }
+    }
+
+    /// Reads a chunk into a cursor and lists its wanted messages.
+    fn fill(&mut self, slot: usize, number: u32, index: u32) -> Result<(), BagError> {
+        let bag = self.bag(number)?;
+        let Some(cursor) = self.cursors.get_mut(slot) else { return Ok(()) };
+        let Some(chunk) = bag.contents().chunks.get(index as usize) else { return Ok(()) };
+        cursor.part = number;
+        cursor.chunk = index;
+        cursor.next = 0;
+        cursor.messages.clear();
+        let bytes = bag.chunk_bytes(chunk, &mut cursor.buffer)?;
+        self.report.chunks_read += 1;
+        let ranks: Vec<Option<u32>> = bag.contents().channels.iter().map(&self.select).collect();
+        let mut n_scanned = 0;
+        for (ordinal, message) in (0u32..).zip(bag.messages(chunk, bytes)) {
+            n_scanned += 1;
+            let Some(topic) = ranks.get(message.channel as usize).copied().flatten() else {
+                continue;
+            };
+            if self.range.contains(message.log_time) {
+                cursor.messages.push(Listed {
+                    log_time: message.log_time,
+                    publish_time: message.publish_time,
+                    topic,
+                    channel: message.channel,
+                    sequence: message.sequence,
+                    ordinal,
+                    payload_at: message.payload.as_ptr().addr() - bytes.as_ptr().addr(),
+                    payload_len: message.payload.len(),
+                });
+            }
+        }
+        self.report.messages_scanned += n_scanned;
+        let order = |listed: &Listed| (listed.log_time, listed.topic, listed.ordinal);
+        if !cursor.messages.is_sorted_by_key(order) {
+            cursor.messages.sort_unstable_by_key(order);
+        }
+        if self.direction == Direction::Reverse {
+            cursor.messages.reverse();
+        }
+        cursor.bag = Some(bag);
+        Ok(())
+    }
+
+    /// The open bag of a part: that of a cursor on it, or the file opened anew.
+    fn bag(&mut self, number: u32) -> Result<Arc<Bag>, BagError> {
+        let open = self
+            .cursors
+            .iter()
+            .filter(|cursor| cursor.part == number)
+            .find_map(|cursor| cursor.bag.clone());
+        if let Some(bag) = open {
+            return Ok(bag);
+        }
+        let Some(part) = self.parts.get(number as usize) else {
+            unreachable!("entries are made from parts")
+        };
+        let bag = Bag::open(&part.path, part.identity, part.contents.clone(), &self.options)?;
+        self.report.bags_opened += 1;
+        Ok(Arc::new(bag))
+    }
+
+    /// Keeps a cursor's buffers for the next chunk. Its bag stays open until then: the next
+    /// chunk is most often one of the same bag.
+    fn retire(&mut self, slot: usize) {
+        if let Some(cursor) = self.cursors.get_mut(slot) {
+            cursor.messages.clear();
+            self.idle.push(slot);
+        }
+    }
+
+    /// When a bag or chunk with messages from `first` to `last` must be opened.
+    fn opening_key(&self, first: LogTime, last: LogTime, part: u32) -> Key {
+        let time = match self.direction {
+            Direction::Forward => first.max(self.range.start).as_ns(),
+            Direction::Reverse => !last.min(self.range.end).as_ns(),
+        };
+        Key { time, is_message: false, topic: 0, part, position: 0 }
+    }
+}
+
+fn message_key(direction: Direction, listed: &Listed, part: u32, chunk: u32) -> Key {
+    let position = u64::from(chunk) << 32 | u64::from(listed.ordinal);
+    let time = listed.log_time.as_ns();
+    match direction {
+        Direction::Forward => Key { time, is_message: true, topic: listed.topic, part, position },
+        Direction::Reverse => Key {
+            time: !time,
+            is_message: true,
+            topic: !listed.topic,
+            part: !part,
+            position: !position,
+        },
+    }
+}
