@@ -25,7 +25,7 @@ pub struct Bag {
 /// One message inside a chunk, borrowed from the bytes that hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageRef<'a> {
-    /// The channel, by place in [`Contents::channels`].
+    /// The channel, by place in [`crate::Declarations::channels`].
     pub channel: u32,
     /// The publisher's counter; 0 when there was none.
     pub sequence: u32,
@@ -164,7 +164,7 @@ impl Bag {
             .channels
             .iter()
             .filter_map(|seen| {
-                let channel = self.contents.channels.get(seen.channel as usize)?;
+                let channel = self.contents.declared.channel(seen.channel)?;
                 Some((channel.id, seen.channel))
             })
             .collect();

@@ -6,19 +6,11 @@ use crate::DamageKind;
 
 /// What one recording holds and where, as one pass over its bytes found it.
 ///
-/// Channels and schemas are numbered by their place in the vectors here, since a file may use
-/// one number twice. All counts and times are of messages that were seen, never of what an
-/// index claims.
+/// All counts and times are of messages that were seen, never of what an index claims.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contents {
-    /// What kind of recording the writer says it is, such as `ros2`.
-    pub profile: String,
-    /// The library that wrote it.
-    pub library: String,
-    /// The message definitions.
-    pub schemas: Vec<Schema>,
-    /// The streams.
-    pub channels: Vec<Channel>,
+    /// What the file declares in front of its messages.
+    pub declared: Arc<Declarations>,
     /// The places that hold messages, in file order.
     pub chunks: Vec<Chunk>,
     /// Whether the writer closed the file.
@@ -31,9 +23,44 @@ pub struct Contents {
     pub n_metadata: u64,
 }
 
+/// What a file declares, which the splits of a session have in common.
+///
+/// Channels and schemas are numbered by their place in the vectors here, since a file may use
+/// one number twice.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Declarations {
+    /// What kind of recording the writer says it is, such as `ros2`.
+    pub profile: String,
+    /// The library that wrote it.
+    pub library: String,
+    /// The message definitions.
+    pub schemas: Vec<Schema>,
+    /// The streams.
+    pub channels: Vec<Channel>,
+}
+
+impl Declarations {
+    /// The channel with this place.
+    pub fn channel(&self, place: u32) -> Option<&Channel> {
+        self.channels.get(place as usize)
+    }
+
+    /// The name of a channel's type; empty when the file does not say.
+    pub fn type_name(&self, channel: &Channel) -> &str {
+        self.schema(channel).map_or("", |schema| &schema.name)
+    }
+
+    /// The definition of a channel's type, when the file has one.
+    pub fn schema(&self, channel: &Channel) -> Option<&Schema> {
+        self.schemas.get(channel.schema? as usize)
+    }
+}
+
 /// A message definition as it stands in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Schema {
+    /// Its number in the file.
+    pub id: u16,
     /// The type's name.
     pub name: Arc<str>,
     /// How the text is to be read, such as `ros2msg`.
@@ -49,7 +76,7 @@ pub struct Channel {
     pub id: u16,
     /// Its topic.
     pub topic: Arc<str>,
-    /// Its definition, by place in [`Contents::schemas`]; `None` when the file has none.
+    /// Its definition, by place in [`Declarations::schemas`]; `None` when the file has none.
     pub schema: Option<u32>,
     /// How payloads are serialized, such as `cdr`.
     pub message_encoding: Arc<str>,
@@ -92,7 +119,7 @@ impl Chunk {
 /// What one chunk holds of one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkChannel {
-    /// The channel, by place in [`Contents::channels`].
+    /// The channel, by place in [`Declarations::channels`].
     pub channel: u32,
     /// How many messages.
     pub count: u32,
@@ -181,16 +208,6 @@ impl Contents {
             with_messages().map(|chunk| chunk.first).min()?,
             with_messages().map(|chunk| chunk.last).max()?,
         ))
-    }
-
-    /// The name of a channel's type; empty when the file does not say.
-    pub fn type_name(&self, channel: &Channel) -> &str {
-        self.schema(channel).map_or("", |schema| &schema.name)
-    }
-
-    /// The definition of a channel's type, when the file has one.
-    pub fn schema(&self, channel: &Channel) -> Option<&Schema> {
-        self.schemas.get(channel.schema? as usize)
     }
 
     /// How many chunks are not served.

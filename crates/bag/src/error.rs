@@ -133,4 +133,10 @@ pub enum DamageKind {
         /// How many in this place.
         messages: u64,
     },
+    /// What an earlier pass found, as it was said then.
+    #[error("{text}")]
+    Remembered {
+        /// The words.
+        text: String,
+    },
 }

@@ -262,7 +262,7 @@ impl<'s> Timeline<'s> {
             part: cursor.part as usize,
             contents: bag.contents(),
             channel_index: listed.channel,
-            channel: bag.contents().channels.get(listed.channel as usize)?,
+            channel: bag.contents().declared.channel(listed.channel)?,
             log_time: listed.log_time,
             publish_time: listed.publish_time,
             sequence: listed.sequence,
@@ -273,8 +273,13 @@ impl<'s> Timeline<'s> {
     /// Replaces a bag by its chunks. The file is opened with the first chunk that is read.
     fn open_bag(&mut self, number: u32) {
         let Some(part) = self.parts.get(number as usize) else { return };
-        let wanted: Vec<bool> =
-            part.contents.channels.iter().map(|channel| (self.select)(channel).is_some()).collect();
+        let wanted: Vec<bool> = part
+            .contents
+            .declared
+            .channels
+            .iter()
+            .map(|channel| (self.select)(channel).is_some())
+            .collect();
         for (index, chunk) in (0u32..).zip(&part.contents.chunks) {
             let span = chunk
                 .channels
@@ -324,7 +329,8 @@ impl<'s> Timeline<'s> {
         cursor.messages.clear();
         let bytes = bag.chunk_bytes(chunk, &mut cursor.buffer)?;
         self.report.chunks_read += 1;
-        let ranks: Vec<Option<u32>> = bag.contents().channels.iter().map(&self.select).collect();
+        let ranks: Vec<Option<u32>> =
+            bag.contents().declared.channels.iter().map(&self.select).collect();
         let mut n_scanned = 0;
         for (ordinal, message) in (0u32..).zip(bag.messages(chunk, bytes)) {
             n_scanned += 1;

@@ -51,7 +51,7 @@ fn whole_mcap_files_hold_the_messages_that_others_counted() {
         let contents = bag.contents();
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for seen in contents.chunks.iter().flat_map(|chunk| &chunk.channels) {
-            let topic = contents.channels[seen.channel as usize].topic.to_string();
+            let topic = contents.declared.channels[seen.channel as usize].topic.to_string();
             *counts.entry(topic).or_default() += u64::from(seen.count);
         }
         if row["error"].is_null() {

@@ -1,40 +1,62 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::record::{self, ChannelRecord, SchemaRecord, opcode};
-use crate::{Channel, Contents, DamageKind, Schema};
+use crate::{Channel, DamageKind, Declarations, Schema};
 
 /// Which numbers mean which schemas and channels at this point of the file.
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     schemas: HashMap<u16, u32>,
-    /// By channel number: its place in `Contents::channels` plus one, 0 for none.
+    /// By channel number: its place in `Declarations::channels` plus one, 0 for none.
     channels: Vec<u32>,
 }
 
 impl Registry {
+    /// The meaning of the numbers behind what was declared so far.
+    pub(super) fn at_end_of(declared: &Declarations) -> Self {
+        let mut registry = Self::default();
+        for (index, schema) in declared.schemas.iter().enumerate() {
+            registry.schemas.insert(schema.id, place(index));
+        }
+        for (index, channel) in declared.channels.iter().enumerate() {
+            registry.set_channel(channel.id, place(index));
+        }
+        registry
+    }
+
     #[inline]
     pub(super) fn channel(&self, id: u16) -> Option<u32> {
         self.channels.get(usize::from(id)).and_then(|place| place.checked_sub(1))
+    }
+
+    fn set_channel(&mut self, id: u16, place: u32) {
+        let index = usize::from(id);
+        if self.channels.len() <= index {
+            self.channels.resize(index + 1, 0);
+        }
+        if let Some(slot) = self.channels.get_mut(index) {
+            *slot = place + 1;
+        }
     }
 
     /// Takes in a header, schema or channel. A repeated declaration changes nothing; one with
     /// other content under a known number holds for the messages behind it.
     pub(super) fn declare(
         &mut self,
-        contents: &mut Contents,
+        declared: &mut Declarations,
         op: u8,
         body: &[u8],
     ) -> Result<(), DamageKind> {
         match op {
             opcode::HEADER => {
-                (contents.profile, contents.library) = record::file_header(body)?;
+                (declared.profile, declared.library) = record::file_header(body)?;
             }
             opcode::SCHEMA => {
                 let parsed = SchemaRecord::parse(body)?;
                 let same = self
                     .schemas
                     .get(&parsed.id)
-                    .and_then(|place| contents.schemas.get(*place as usize))
+                    .and_then(|place| declared.schemas.get(*place as usize))
                     .is_some_and(|known| {
                         *known.name == *parsed.name
                             && *known.encoding == *parsed.encoding
@@ -42,8 +64,9 @@ impl Registry {
                     });
                 // Number 0 means "no schema", whatever a record says.
                 if parsed.id != 0 && !same {
-                    self.schemas.insert(parsed.id, place(contents.schemas.len()));
-                    contents.schemas.push(Schema {
+                    self.schemas.insert(parsed.id, place(declared.schemas.len()));
+                    declared.schemas.push(Schema {
+                        id: parsed.id,
                         name: parsed.name.into(),
                         encoding: parsed.encoding.into(),
                         text: parsed.text.into(),
@@ -61,17 +84,11 @@ impl Registry {
                 };
                 let same = self
                     .channel(parsed.id)
-                    .and_then(|place| contents.channels.get(place as usize))
+                    .and_then(|place| declared.channels.get(place as usize))
                     .is_some_and(|known| *known == channel);
                 if !same {
-                    let index = usize::from(parsed.id);
-                    if self.channels.len() <= index {
-                        self.channels.resize(index + 1, 0);
-                    }
-                    if let Some(slot) = self.channels.get_mut(index) {
-                        *slot = place(contents.channels.len()) + 1;
-                    }
-                    contents.channels.push(channel);
+                    self.set_channel(parsed.id, place(declared.channels.len()));
+                    declared.channels.push(channel);
                 }
             }
             _ => {}

@@ -1,5 +1,7 @@
 //! The one pass over a file that finds out what it holds, believing no index.
 
+use std::sync::Arc;
+
 use ros2_memory_time::LogTime;
 
 use super::{
@@ -25,7 +27,7 @@ impl Visitor for () {
 /// One message as a pass sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct ScannedMessage<'a> {
-    /// The channel, by place in [`Contents::channels`].
+    /// The channel, by place in [`crate::Declarations::channels`].
     pub channel: u32,
     /// When it was recorded.
     pub log_time: LogTime,
@@ -64,8 +66,27 @@ pub fn scan(
             path: source.path().to_owned(),
         });
     }
-    let ending = read_ending(source)?;
-    if ending.is_some() {
+    let start = MAGIC.len() as u64;
+    let nothing = Contents { ending: Ending::Open { served_to: start }, ..Contents::default() };
+    scan_on(source, options, buffers, visitor, nothing)
+}
+
+/// Goes on with a file that was not closed when `known` was found out, where that pass ended;
+/// `visitor` sees the messages behind it. The contents of a closed file come back as they are.
+///
+/// # Errors
+///
+/// [`BagError::Io`] when the file cannot be read.
+pub fn scan_on(
+    source: &mut Source,
+    options: &ReadOptions,
+    buffers: &mut ScanBuffers,
+    visitor: &mut dyn Visitor,
+    known: Contents,
+) -> Result<Contents, BagError> {
+    let Ending::Open { served_to } = known.ending else { return Ok(known) };
+    let footer = read_ending(source)?;
+    if footer.is_some() {
         source.map_if_large(options);
     }
     let mut pass = Pass {
@@ -75,11 +96,11 @@ pub fn scan(
         inflater: &mut buffers.inflater,
         inflated: &mut buffers.inflated,
         visitor,
-        contents: Contents::default(),
-        registry: Registry::default(),
+        registry: Registry::at_end_of(&known.declared),
+        contents: known,
         run: None,
     };
-    let result = pass.walk(ending.as_ref());
+    let result = pass.walk(served_to, footer.as_ref());
     buffers.window = pass.window.into_buffer();
     result.map(|()| pass.contents)
 }
@@ -136,8 +157,8 @@ struct Run {
 }
 
 impl Pass<'_> {
-    fn walk(&mut self, footer: Option<&Footer>) -> Result<(), BagError> {
-        let mut position = MAGIC.len() as u64;
+    fn walk(&mut self, start: u64, footer: Option<&Footer>) -> Result<(), BagError> {
+        let mut position = start;
         let mut is_complete = false;
         loop {
             match self.step(position)? {
@@ -231,7 +252,7 @@ impl Pass<'_> {
             }
         };
         let body = self.window.bytes(body_at, len)?;
-        let declared = self.registry.declare(&mut self.contents, op, body);
+        let declared = self.registry.declare(Arc::make_mut(&mut self.contents.declared), op, body);
         if let Err(kind) = declared {
             self.note(body_at, kind);
         }
@@ -385,9 +406,11 @@ impl Pass<'_> {
                     }
                     Ok(())
                 }
-                opcode::SCHEMA | opcode::CHANNEL => {
-                    self.registry.declare(&mut self.contents, record.opcode, record.body)
-                }
+                opcode::SCHEMA | opcode::CHANNEL => self.registry.declare(
+                    Arc::make_mut(&mut self.contents.declared),
+                    record.opcode,
+                    record.body,
+                ),
                 _ => Ok(()),
             });
             if let Err(kind) = outcome {
@@ -411,7 +434,7 @@ impl Pass<'_> {
         let mut ids: Vec<u16> = tally
             .channels
             .iter()
-            .filter_map(|seen| self.contents.channels.get(seen.channel as usize))
+            .filter_map(|seen| self.contents.declared.channel(seen.channel))
             .map(|channel| channel.id)
             .collect();
         ids.sort_unstable();

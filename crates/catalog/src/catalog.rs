@@ -1,0 +1,224 @@
+use std::{
+    path::Path,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    CatalogError, RefreshReport, Settings, Snapshot, Store, catalog_place, refresh::Known,
+    watch::watch,
+};
+
+/// How long a change may be waited for before the folder is looked through: writers change a
+/// file many times a second.
+const SETTLE: Duration = Duration::from_millis(150);
+/// How long a query waits for a look through the folder that is overdue.
+const MAX_WAIT: Duration = Duration::from_millis(500);
+
+/// The bag directory, kept up to date by a thread of its own.
+///
+/// Dropping it ends the thread.
+#[derive(Debug)]
+pub struct Catalog {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    refresh: Duration,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    /// Signalled when `state` changes.
+    changed: Condvar,
+}
+
+/// Locked only for the moment of looking or swapping, never while files are read.
+#[derive(Debug)]
+struct State {
+    snapshot: Arc<Snapshot>,
+    /// How many times the folder was looked through to the end.
+    refreshes: u64,
+    refreshed_at: Option<Instant>,
+    last_report: RefreshReport,
+    /// Whether something asks for a look through the folder.
+    is_wanted: bool,
+    is_stopping: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn want_refresh(&self) {
+        self.lock().is_wanted = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Catalog {
+    /// Opens the catalog of a bag directory and starts to bring it up to date.
+    ///
+    /// Returns at once; [`Self::wait_until_indexed`] waits for the first look through the
+    /// folder. A folder that does not exist yet is taken for an empty one.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError::NotADirectory`] when the bag directory is something else. A place that
+    /// cannot be written is no error: the catalog is then kept in memory alone.
+    pub fn open(settings: Settings) -> Result<Self, CatalogError> {
+        let mut known = open_known(settings.clone())?;
+        let shared = Arc::new(Shared {
+            state: Mutex::new(State {
+                snapshot: Arc::default(),
+                refreshes: 0,
+                refreshed_at: None,
+                last_report: RefreshReport::default(),
+                is_wanted: true,
+                is_stopping: false,
+            }),
+            changed: Condvar::new(),
+        });
+        let in_thread = shared.clone();
+        let interval = settings.refresh;
+        let thread = thread::Builder::new()
+            .name("catalog".to_owned())
+            .spawn(move || keep_up_to_date(&in_thread, &mut known, &settings))
+            .map_err(CatalogError::io("start the catalog's thread", Path::new("catalog")))?;
+        Ok(Self { shared, thread: Some(thread), refresh: interval })
+    }
+
+    /// The present view. When the folder was not looked through for longer than it should be,
+    /// as after a sleep of the machine, it waits up to half a second for that.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        let mut state = self.shared.lock();
+        let is_overdue = state.refreshed_at.is_some_and(|at| at.elapsed() > self.refresh * 2);
+        if is_overdue {
+            let seen = state.refreshes;
+            state.is_wanted = true;
+            self.shared.changed.notify_all();
+            state = self.wait(state, MAX_WAIT, |state| state.refreshes > seen);
+        }
+        state.snapshot.clone()
+    }
+
+    /// Waits for the first look through the folder, at most `limit`; returns whether it ended.
+    pub fn wait_until_indexed(&self, limit: Duration) -> bool {
+        self.wait(self.shared.lock(), limit, |state| state.refreshes > 0).refreshes > 0
+    }
+
+    /// Looks through the folder now and waits for the end of it, at most `limit`.
+    pub fn refresh(&self, limit: Duration) -> Option<RefreshReport> {
+        let mut state = self.shared.lock();
+        // A look that is under way may have passed a change by: wait for one that starts later.
+        let seen = state.refreshes;
+        let wanted = if state.is_wanted || state.refreshed_at.is_none() { seen + 1 } else { seen };
+        state.is_wanted = true;
+        self.shared.changed.notify_all();
+        let state = self.wait(state, limit, |state| state.refreshes > wanted);
+        (state.refreshes > wanted).then_some(state.last_report)
+    }
+
+    /// How often the folder was looked through.
+    pub fn n_refreshes(&self) -> u64 {
+        self.shared.lock().refreshes
+    }
+
+    fn wait<'s>(
+        &'s self,
+        state: MutexGuard<'s, State>,
+        limit: Duration,
+        is_done: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'s, State> {
+        self.shared
+            .changed
+            .wait_timeout_while(state, limit, |state| !is_done(state) && !state.is_stopping)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+    }
+}
+
+impl Drop for Catalog {
+    fn drop(&mut self) {
+        self.shared.lock().is_stopping = true;
+        self.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // The thread has no result; a panic of it was reported when it happened.
+            drop(thread.join());
+        }
+    }
+}
+
+fn open_known(mut settings: Settings) -> Result<Known, CatalogError> {
+    if settings.bag_dir.exists() && !settings.bag_dir.is_dir() {
+        return Err(CatalogError::NotADirectory { path: settings.bag_dir });
+    }
+    if let Ok(full) = std::path::absolute(&settings.bag_dir) {
+        settings.bag_dir = full;
+    }
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(thread::available_parallelism().map_or(2, |n| n.get().min(4)))
+        .thread_name(|number| format!("index-{number}"))
+        .build()
+        .map_err(|error| CatalogError::Io {
+            action: "start threads",
+            source: std::io::Error::other(error),
+            path: settings.bag_dir.clone(),
+        })?;
+    // A bag directory that does not exist is not made by looking at it.
+    let place = if settings.bag_dir.is_dir() || settings.catalog_dir.is_some() {
+        catalog_place(&settings).inspect_err(|error| {
+            tracing::warn!(%error, "the catalog is kept in memory alone");
+        })
+    } else {
+        Err(CatalogError::NoPlace { bag_dir: settings.bag_dir.clone() })
+    };
+    let (store, loaded) = match place {
+        Ok(dir) => Store::open(&dir)?,
+        Err(_) => Store::in_memory(),
+    };
+    if let Some(reason) = &loaded.damage {
+        tracing::info!(reason, bags = loaded.entries.len(), "the catalog is rebuilt");
+    }
+    Ok(Known::new(settings, store, loaded, pool))
+}
+
+fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings) {
+    let mut watcher = None;
+    loop {
+        // Not before the folder exists; a watch that fails is tried again with each look.
+        if watcher.is_none() && settings.bag_dir.is_dir() {
+            let waking = shared.clone();
+            watcher = watch(&settings.bag_dir, move || waking.want_refresh());
+        }
+        shared.lock().is_wanted = false;
+        let report = known.refresh(&mut |snapshot| {
+            shared.lock().snapshot = Arc::new(snapshot);
+        });
+        let mut state = shared.lock();
+        state.refreshes += 1;
+        state.refreshed_at = Some(Instant::now());
+        state.last_report = report;
+        shared.changed.notify_all();
+        if report.indexed + report.vanished > 0 {
+            tracing::debug!(?report, "looked through the bag directory");
+        }
+        let (mut state, _) = shared
+            .changed
+            .wait_timeout_while(state, settings.refresh, |state| {
+                !state.is_wanted && !state.is_stopping
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        if state.is_wanted && !state.is_stopping && watcher.is_some() {
+            // More changes most often follow the first.
+            (state, _) = shared
+                .changed
+                .wait_timeout_while(state, SETTLE.min(settings.refresh), |state| !state.is_stopping)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.is_stopping {
+            return;
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! A file of entries that can be cut anywhere and stays readable up to there.
+//!
+//! ```text
+//! offset  width  meaning
+//! 0       8      "R2MEMSEG"
+//! 8       4      format version, little-endian
+//! 12      4      CRC-32 of the 12 bytes before
+//! then entries:
+//! +0      4      length of the payload, little-endian
+//! +4      4      CRC-32 of length, kind and payload
+//! +8      1      kind: 1 declarations, 2 bag, 3 gone (a path)
+//! +9      ...    payload
+//! ```
+//!
+//! Declarations are numbered in a segment from 0; a bag's payload starts with the number of its
+//! declarations (32 bits, little-endian). Reading stops at the first entry that is not whole:
+//! what lies behind it is indexed anew.
+
+use crate::store::FORMAT_VERSION;
+
+const MAGIC: &[u8; 8] = b"R2MEMSEG";
+pub(crate) const HEADER_LEN: usize = 16;
+const ENTRY_HEADER_LEN: usize = 9;
+/// An entry longer than this is damage: the largest real ones hold latched maps.
+const MAX_ENTRY_LEN: usize = 256 << 20;
+
+/// What an entry is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Declarations,
+    Bag,
+    Gone,
+}
+
+impl Kind {
+    fn byte(self) -> u8 {
+        match self {
+            Self::Declarations => 1,
+            Self::Bag => 2,
+            Self::Gone => 3,
+        }
+    }
+
+    fn of(byte: u8) -> Option<Self> {
+        match byte {
+            1 => Some(Self::Declarations),
+            2 => Some(Self::Bag),
+            3 => Some(Self::Gone),
+            _ => None,
+        }
+    }
+}
+
+/// The header of a new segment.
+pub(crate) fn header() -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    let crc = crc32fast::hash(&out);
+    out.extend_from_slice(&crc.to_le_bytes());
+    out
+}
+
+/// Whether a segment starts with this format's header.
+pub(crate) fn has_header(bytes: &[u8]) -> bool {
+    bytes.get(..HEADER_LEN) == Some(header().as_slice())
+}
+
+/// Appends an entry.
+pub(crate) fn push(out: &mut Vec<u8>, kind: Kind, payload: &[u8]) {
+    // `MAX_ENTRY_LEN` keeps every real entry far below 32 bits.
+    let len = u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes();
+    let kind = kind.byte();
+    out.extend_from_slice(&len);
+    out.extend_from_slice(&checksum(len, kind, payload).to_le_bytes());
+    out.push(kind);
+    out.extend_from_slice(payload);
+}
+
+fn checksum(len: [u8; 4], kind: u8, payload: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&len);
+    hasher.update(&[kind]);
+    hasher.update(payload);
+    hasher.finalize()
+}
+
+/// The whole entries of a segment, in order.
+#[derive(Debug)]
+pub(crate) struct Entries<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Entries<'a> {
+    /// Behind the header of a segment that has one.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, position: HEADER_LEN }
+    }
+
+    /// Where the first entry that is not whole starts.
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (Kind, &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.bytes.get(self.position..)?;
+        let (len_bytes, rest) = rest.split_first_chunk::<4>()?;
+        let (crc, rest) = rest.split_first_chunk::<4>()?;
+        let (kind, rest) = rest.split_first()?;
+        let len = usize::try_from(u32::from_le_bytes(*len_bytes)).ok()?;
+        let payload = rest.get(..len).filter(|_| len <= MAX_ENTRY_LEN)?;
+        if checksum(*len_bytes, *kind, payload) != u32::from_le_bytes(*crc) {
+            return None;
+        }
+        let kind = Kind::of(*kind)?;
+        self.position += ENTRY_HEADER_LEN + len;
+        Some((kind, payload))
+    }
+}

@@ -1,0 +1,292 @@
+//! An entry as bytes.
+//!
+//! Numbers are unsigned LEB128 unless the table says *near*: then the zigzagged difference to a
+//! base. Texts and runs of bytes stand behind their length, lists behind their count.
+//!
+//! ```text
+//! declarations  profile text, library text,
+//!               schemas   [ id, name text, encoding text, text bytes ],
+//!               channels  [ id, topic text, schema + 1 or 0, message encoding text, qos text ]
+//!
+//! bag           path text, device, inode, size, mtime (as u64), mark,
+//!               base      the first log time of the bag, 0 without messages,
+//!               ending    0 closed, else 1 + served_to
+//!               attachments, metadata records,
+//!               chunks    [ offset near the end of the chunk before it, stored length,
+//!                           length, flags, crc,
+//!                           channels [ channel, count, first near base, last near first ] ]
+//!               damage    [ offset, text ]
+//!               latched   [ channel, time near base, payload bytes ]
+//!               edges     [ parent text, child text, is_static, count, first near base,
+//!                           last near first ]
+//!
+//! flags         bits 0-1 compression (none, lz4, zstd), bits 2-3 verdict (intact, unchecked,
+//!               damaged), bit 4 is_sorted
+//! ```
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+
+use ros2_memory_bag::{
+    Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
+    Declarations, Ending, FileIdentity, Schema, Verdict,
+};
+use ros2_memory_time::LogTime;
+
+use crate::{
+    BagEntry, CodecError, EdgeSpan, LatchedMessage,
+    codec::{Decoder, Encoder},
+};
+
+/// Declarations as bytes.
+pub fn encode_declarations(declared: &Declarations) -> Vec<u8> {
+    let mut out = Encoder::default();
+    out.bytes(declared.profile.as_bytes());
+    out.bytes(declared.library.as_bytes());
+    out.number(declared.schemas.len() as u64);
+    for schema in &declared.schemas {
+        out.number(schema.id.into());
+        out.bytes(schema.name.as_bytes());
+        out.bytes(schema.encoding.as_bytes());
+        out.bytes(&schema.text);
+    }
+    out.number(declared.channels.len() as u64);
+    for channel in &declared.channels {
+        out.number(channel.id.into());
+        out.bytes(channel.topic.as_bytes());
+        out.number(channel.schema.map_or(0, |schema| u64::from(schema) + 1));
+        out.bytes(channel.message_encoding.as_bytes());
+        out.bytes(channel.offered_qos_profiles.as_bytes());
+    }
+    out.0
+}
+
+/// Declarations from bytes.
+///
+/// # Errors
+///
+/// [`CodecError`] when the bytes are not those of declarations.
+pub fn decode_declarations(bytes: &[u8]) -> Result<Declarations, CodecError> {
+    let mut from = Decoder::new(bytes);
+    let (profile, library) = (from.text()?.to_owned(), from.text()?.to_owned());
+    let schemas = (0..from.count()?)
+        .map(|_| {
+            Ok(Schema {
+                id: from.small("schema number")?,
+                name: from.text()?.into(),
+                encoding: from.text()?.into(),
+                text: from.bytes()?.into(),
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let channels = (0..from.count()?)
+        .map(|_| {
+            Ok(Channel {
+                id: from.small("channel number")?,
+                topic: from.text()?.into(),
+                schema: from.small::<u32>("schema")?.checked_sub(1),
+                message_encoding: from.text()?.into(),
+                offered_qos_profiles: from.text()?.into(),
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Declarations { profile, library, schemas, channels })
+}
+
+/// An entry as bytes, without its declarations.
+pub fn encode(entry: &BagEntry) -> Vec<u8> {
+    let mut out = Encoder::default();
+    let contents = &entry.contents;
+    out.bytes(entry.path.as_os_str().as_bytes());
+    out.number(entry.identity.device);
+    out.number(entry.identity.inode);
+    out.number(entry.identity.size_bytes);
+    out.number(entry.identity.mtime_ns.cast_unsigned());
+    out.number(entry.mark.0.into());
+    let base = contents.time_span().map_or(0, |(first, _)| first.as_ns());
+    out.number(base);
+    out.number(match contents.ending {
+        Ending::Closed => 0,
+        Ending::Open { served_to } => served_to.saturating_add(1),
+    });
+    out.number(contents.n_attachments);
+    out.number(contents.n_metadata);
+    out.number(contents.chunks.len() as u64);
+    let mut end = 0;
+    for chunk in &contents.chunks {
+        out.near(end, chunk.offset);
+        end = chunk.offset.saturating_add(chunk.stored_len);
+        encode_chunk(&mut out, base, chunk);
+    }
+    out.number(contents.damage.len() as u64);
+    for damage in &contents.damage {
+        out.number(damage.offset);
+        out.bytes(damage.kind.to_string().as_bytes());
+    }
+    out.number(entry.latched.len() as u64);
+    for message in &entry.latched {
+        out.number(message.channel.into());
+        out.near(base, message.log_time.as_ns());
+        out.bytes(&message.payload);
+    }
+    out.number(entry.edges.len() as u64);
+    for edge in &entry.edges {
+        out.bytes(edge.parent.as_bytes());
+        out.bytes(edge.child.as_bytes());
+        out.number(edge.is_static.into());
+        out.number(edge.count);
+        out.near(base, edge.first.as_ns());
+        out.near(edge.first.as_ns(), edge.last.as_ns());
+    }
+    out.0
+}
+
+fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
+    out.number(chunk.stored_len);
+    out.number(chunk.len);
+    let compression = match chunk.compression {
+        Compression::None => 0,
+        Compression::Lz4 => 1,
+        Compression::Zstd => 2,
+    };
+    let verdict = match chunk.verdict {
+        Verdict::Intact => 0,
+        Verdict::Unchecked => 1,
+        Verdict::Damaged => 2,
+    };
+    out.number(compression | verdict << 2 | u64::from(chunk.is_sorted) << 4);
+    out.number(chunk.crc.into());
+    out.number(chunk.channels.len() as u64);
+    for seen in &chunk.channels {
+        out.number(seen.channel.into());
+        out.number(seen.count.into());
+        out.near(base, seen.first.as_ns());
+        out.near(seen.first.as_ns(), seen.last.as_ns());
+    }
+}
+
+/// An entry from bytes, with the declarations that belong to it.
+///
+/// # Errors
+///
+/// [`CodecError`] when the bytes are not those of an entry, or name a channel that was not
+/// declared.
+pub fn decode(bytes: &[u8], declared: &Arc<Declarations>) -> Result<BagEntry, CodecError> {
+    let mut from = Decoder::new(bytes);
+    let path: Arc<Path> = Path::new(OsStr::from_bytes(from.bytes()?)).into();
+    let identity = FileIdentity {
+        device: from.number()?,
+        inode: from.number()?,
+        size_bytes: from.number()?,
+        mtime_ns: from.number()?.cast_signed(),
+    };
+    let mark = ContentMark(from.small("mark")?);
+    let base = from.number()?;
+    let ending = match from.number()?.checked_sub(1) {
+        None => Ending::Closed,
+        Some(served_to) => Ending::Open { served_to },
+    };
+    let (n_attachments, n_metadata) = (from.number()?, from.number()?);
+    let mut end = 0u64;
+    let chunks = (0..from.count()?)
+        .map(|_| {
+            let offset = from.near(end)?;
+            let chunk = decode_chunk(&mut from, base, offset, declared)?;
+            end = offset.saturating_add(chunk.stored_len);
+            Ok(chunk)
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    let damage = (0..from.count()?)
+        .map(|_| {
+            let offset = from.number()?;
+            let kind = DamageKind::Remembered { text: from.text()?.to_owned() };
+            Ok(Damage { offset, kind })
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    let latched = (0..from.count()?)
+        .map(|_| {
+            Ok(LatchedMessage {
+                channel: channel(&mut from, declared)?,
+                log_time: LogTime::from_ns(from.near(base)?),
+                payload: from.bytes()?.into(),
+            })
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    let edges = (0..from.count()?)
+        .map(|_| {
+            let (parent, child) = (from.text()?.into(), from.text()?.into());
+            let is_static = from.number()? != 0;
+            let count = from.number()?;
+            let first = from.near(base)?;
+            let last = from.near(first)?;
+            Ok(EdgeSpan {
+                parent,
+                child,
+                is_static,
+                count,
+                first: LogTime::from_ns(first),
+                last: LogTime::from_ns(last),
+            })
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    let contents =
+        Contents { declared: declared.clone(), chunks, ending, damage, n_attachments, n_metadata };
+    Ok(BagEntry { path, identity, mark, contents: Arc::new(contents), latched, edges })
+}
+
+fn decode_chunk(
+    from: &mut Decoder<'_>,
+    base: u64,
+    offset: u64,
+    declared: &Declarations,
+) -> Result<Chunk, CodecError> {
+    let (stored_len, len) = (from.number()?, from.number()?);
+    let flags = from.number()?;
+    let wrong = |what| CodecError::Value { offset: 0, what, found: flags };
+    let compression = match flags & 3 {
+        0 => Compression::None,
+        1 => Compression::Lz4,
+        2 => Compression::Zstd,
+        _ => return Err(wrong("compression")),
+    };
+    let verdict = match flags >> 2 & 3 {
+        0 => Verdict::Intact,
+        1 => Verdict::Unchecked,
+        2 => Verdict::Damaged,
+        _ => return Err(wrong("verdict")),
+    };
+    let crc = from.small("crc")?;
+    let channels = (0..from.count()?)
+        .map(|_| {
+            let channel = channel(from, declared)?;
+            let count = from.small("count")?;
+            let first = from.near(base)?;
+            let last = from.near(first)?;
+            Ok(ChunkChannel {
+                channel,
+                count,
+                first: LogTime::from_ns(first),
+                last: LogTime::from_ns(last),
+            })
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    Ok(Chunk {
+        offset,
+        stored_len,
+        len,
+        compression,
+        crc,
+        verdict,
+        is_sorted: flags >> 4 & 1 == 1,
+        first: channels.iter().map(|seen| seen.first).min().unwrap_or_default(),
+        last: channels.iter().map(|seen| seen.last).max().unwrap_or_default(),
+        channels,
+    })
+}
+
+fn channel(from: &mut Decoder<'_>, declared: &Declarations) -> Result<u32, CodecError> {
+    let channel: u32 = from.small("channel")?;
+    match declared.channel(channel) {
+        Some(_) => Ok(channel),
+        None => Err(CodecError::Value { offset: 0, what: "channel", found: channel.into() }),
+    }
+}

@@ -1,0 +1,138 @@
+//! Transforms as they come in messages.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ros2_memory_bag::{Declarations, Schema as SchemaText};
+use ros2_memory_msg::{FieldPath, Library, Plan, Schema, Value, canonical_type_name};
+use ros2_memory_time::LogTime;
+
+/// A header stamp this far from the log time is taken for another clock, as in simulation.
+const MAX_STAMP_SKEW_NS: u64 = 10_000_000_000;
+
+/// Whether a message type carries transforms.
+pub fn is_transform_type(type_name: &str) -> bool {
+    matches!(&*canonical_type_name(type_name), "tf2_msgs/msg/TFMessage" | "tf/msg/tfMessage")
+}
+
+/// When a transform holds: at its header stamp, unless that is more than 10 s from the time it
+/// was recorded at.
+pub fn sample_time(stamp: LogTime, log_time: LogTime) -> LogTime {
+    if stamp.abs_diff_ns(log_time) > MAX_STAMP_SKEW_NS { log_time } else { stamp }
+}
+
+/// One transform of a message: the pose of `child` in `parent`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TransformSample {
+    /// The frame that the transform is given in.
+    pub parent: String,
+    /// The frame that it places.
+    pub child: String,
+    /// When it holds.
+    pub time: LogTime,
+    /// x, y, z in metres.
+    pub translation_m: [f64; 3],
+    /// The quaternion x, y, z, w.
+    pub rotation: [f64; 4],
+}
+
+/// Takes the transforms out of messages, with one plan a definition.
+#[derive(Debug, Default)]
+pub struct TransformReader {
+    library: Arc<Library>,
+    plans: HashMap<TypeAndText, Option<Arc<Plan>>>,
+}
+
+/// What a plan depends on.
+type TypeAndText = (Arc<str>, Arc<[u8]>);
+
+/// The fields of a transform, in the order of the numbers that the plan gives them.
+const PATHS: [&str; 11] = [
+    "transforms[].header.stamp.sec",
+    "transforms[].header.stamp.nanosec",
+    "transforms[].header.frame_id",
+    "transforms[].child_frame_id",
+    "transforms[].transform.translation.x",
+    "transforms[].transform.translation.y",
+    "transforms[].transform.translation.z",
+    "transforms[].transform.rotation.x",
+    "transforms[].transform.rotation.y",
+    "transforms[].transform.rotation.z",
+    "transforms[].transform.rotation.w",
+];
+
+impl TransformReader {
+    /// A reader that takes definitions which a file lacks from `library`.
+    pub fn new(library: Arc<Library>) -> Self {
+        Self { library, plans: HashMap::new() }
+    }
+
+    /// The plan for a channel that carries transforms; `None` for other channels and when its
+    /// definition cannot be used.
+    pub fn plan(&mut self, declared: &Declarations, channel: u32) -> Option<Arc<Plan>> {
+        let channel = declared.channel(channel)?;
+        let text = declared.schema(channel)?;
+        if !is_transform_type(&text.name) || &*channel.message_encoding != "cdr" {
+            return None;
+        }
+        let key = (text.name.clone(), text.text.clone());
+        let library = &self.library;
+        self.plans.entry(key).or_insert_with(|| compile(text, library)).clone()
+    }
+
+    /// Hands each transform of a message to `visit`, in the message's order.
+    ///
+    /// Returns whether the message could be read to its end; what came before a fault was
+    /// visited.
+    pub fn read(
+        plan: &Plan,
+        log_time: LogTime,
+        payload: &[u8],
+        mut visit: impl FnMut(&TransformSample),
+    ) -> bool {
+        let mut sample = TransformSample::default();
+        let (mut sec, mut nanosec) = (0u64, 0u64);
+        plan.run(payload, |field, value| {
+            match (field, &value) {
+                (0, _) => sec = whole(&value),
+                (1, _) => nanosec = whole(&value),
+                (2, Value::String(text)) => text.as_ref().clone_into(&mut sample.parent),
+                (3, Value::String(text)) => text.as_ref().clone_into(&mut sample.child),
+                (4..=6, _) => set(&mut sample.translation_m, field - 4, &value),
+                (7..=10, _) => set(&mut sample.rotation, field - 7, &value),
+                _ => {}
+            }
+            if field == PATHS.len() - 1 {
+                let stamp_ns = sec.saturating_mul(1_000_000_000).saturating_add(nanosec);
+                sample.time = sample_time(LogTime::from_ns(stamp_ns), log_time);
+                visit(&sample);
+            }
+        })
+        .is_ok()
+    }
+}
+
+fn compile(text: &SchemaText, library: &Library) -> Option<Arc<Plan>> {
+    let definition = std::str::from_utf8(&text.text).ok()?;
+    let schema = if definition.trim().is_empty() {
+        Schema::from_library(&text.name, library)
+    } else {
+        Schema::parse(&text.name, definition, library)
+    };
+    let paths: Vec<FieldPath> = PATHS.iter().filter_map(|path| path.parse().ok()).collect();
+    Plan::compile(Arc::new(schema.ok()?), &paths).ok().map(Arc::new)
+}
+
+/// A second or nanosecond; a negative one counts as 0, which no clock shows either.
+fn whole(value: &Value<'_>) -> u64 {
+    match value {
+        Value::Scalar(ros2_memory_msg::Scalar::U64(n)) => *n,
+        Value::Scalar(ros2_memory_msg::Scalar::I64(n)) => u64::try_from(*n).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn set<const N: usize>(target: &mut [f64; N], index: usize, value: &Value<'_>) {
+    if let (Some(slot), Some(number)) = (target.get_mut(index), value.as_f64()) {
+        *slot = number;
+    }
+}
