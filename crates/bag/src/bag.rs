@@ -171,8 +171,7 @@ impl Bag {
         Records::new(bytes).filter_map(move |record| {
             let record = record.ok().filter(|record| record.opcode == opcode::MESSAGE)?;
             let message = MessageRecord::parse(record.body).ok()?;
-            // A number that two channels share means the later one, as when counting.
-            let (_, channel) = channels.iter().rev().find(|(id, _)| *id == message.channel_id)?;
+            let (_, channel) = channels.iter().find(|(id, _)| *id == message.channel_id)?;
             (message.log_time <= MAX_PLAUSIBLE_NS).then(|| MessageRef {
                 channel: *channel,
                 sequence: message.sequence,

@@ -75,6 +75,9 @@ pub enum DamageKind {
     /// A run of zeros where a record should start, as after a loss of power.
     #[error("zeros instead of a record")]
     Zeros,
+    /// A chunk that the summary lists where the file has none.
+    #[error("no chunk where the index has one")]
+    NoChunk,
     /// A chunk whose bytes are not those that were written.
     #[error("chunk CRC is {found:#010x}, expected {expected:#010x}")]
     Crc {

@@ -41,6 +41,7 @@ struct State {
     refreshes: u64,
     refreshed_at: Option<Instant>,
     last_report: RefreshReport,
+    other_writer: Option<u32>,
     /// Whether something asks for a look through the folder.
     is_wanted: bool,
     is_stopping: bool,
@@ -75,6 +76,7 @@ impl Catalog {
                 refreshes: 0,
                 refreshed_at: None,
                 last_report: RefreshReport::default(),
+                other_writer: None,
                 is_wanted: true,
                 is_stopping: false,
             }),
@@ -120,6 +122,16 @@ impl Catalog {
         (state.refreshes > wanted).then_some(state.last_report)
     }
 
+    /// What the last look through the folder did.
+    pub fn last_report(&self) -> RefreshReport {
+        self.shared.lock().last_report
+    }
+
+    /// The process that keeps the catalog on disk, when it is another one.
+    pub fn other_writer(&self) -> Option<u32> {
+        self.shared.lock().other_writer
+    }
+
     /// How often the folder was looked through.
     pub fn n_refreshes(&self) -> u64 {
         self.shared.lock().refreshes
@@ -148,6 +160,21 @@ impl Drop for Catalog {
             drop(thread.join());
         }
     }
+}
+
+/// Forgets all that is known of a bag directory: it is indexed anew when it is opened next.
+///
+/// # Errors
+///
+/// [`CatalogError::Held`] while another process keeps the catalog, [`CatalogError::Io`] when it
+/// cannot be deleted.
+pub fn forget(settings: &Settings) -> Result<(), CatalogError> {
+    let dir = catalog_place(settings)?;
+    let (mut store, _) = Store::open(&dir)?;
+    if !store.is_writer() {
+        return Err(CatalogError::Held { pid: store.writer_pid(), path: dir });
+    }
+    store.rewrite(&[], &[])
 }
 
 fn open_known(mut settings: Settings) -> Result<Known, CatalogError> {
@@ -196,7 +223,9 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
         let report = known.refresh(&mut |snapshot| {
             shared.lock().snapshot = Arc::new(snapshot);
         });
+        let other_writer = known.other_writer();
         let mut state = shared.lock();
+        state.other_writer = other_writer;
         state.refreshes += 1;
         state.refreshed_at = Some(Instant::now());
         state.last_report = report;

@@ -17,7 +17,7 @@ mod snapshot;
 mod store;
 mod watch;
 
-pub use catalog::Catalog;
+pub use catalog::{Catalog, forget};
 pub use error::CatalogError;
 pub use place::{CATALOG_FOLDER, catalog_place};
 pub use refresh::{IndexProgress, RefreshReport, Refused};

@@ -91,6 +91,12 @@ impl Known {
         }
     }
 
+    /// The process that keeps the catalog on disk, when it is another one.
+    pub(crate) fn other_writer(&self) -> Option<u32> {
+        let is_on_disk = !self.store.dir().as_os_str().is_empty();
+        (is_on_disk && !self.store.is_writer()).then(|| self.store.writer_pid())
+    }
+
     /// Looks through the folder, indexes what is new or changed, newest first, and hands every
     /// state on the way to `show`. Unchanged bags are not opened.
     pub(crate) fn refresh(&mut self, show: &mut dyn FnMut(Snapshot)) -> RefreshReport {

@@ -320,8 +320,8 @@ fn segment_path(dir: &Path, number: u64) -> PathBuf {
 /// The manifest is text, one segment's number a line, and ends in a checksum of what is before
 /// it.
 fn write_manifest(dir: &Path, segments: &[u64]) -> std::io::Result<()> {
-    let lines: String = segments.iter().map(|number| format!("segment {number}\n")).collect();
-    let body = format!("ros2-memory catalog {FORMAT_VERSION}\n{lines}");
+    let lines: Vec<String> = segments.iter().map(|number| format!("segment {number}\n")).collect();
+    let body = format!("ros2-memory catalog {FORMAT_VERSION}\n{}", lines.concat());
     let text = format!("{body}crc {:08x}\n", crc32fast::hash(body.as_bytes()));
     let new = dir.join("MANIFEST.new");
     let mut file = File::create(&new)?;

@@ -25,6 +25,10 @@ mod origin;
 mod schemas;
 mod topics;
 
+// What it means to the crates below.
+mod definitions;
+mod wiring;
+
 // How the layers are found and put together.
 mod apply;
 mod check;
@@ -46,6 +50,7 @@ pub use config::{
     ActiveBag, Catalog, Config, Data, Mapping, Now, Reader, Recorder, RecorderKind, Recording,
     Retention, Role, Roles, Server, Storage, StorageKind, Transport, Verify,
 };
+pub use definitions::{LoadedDefinitions, load_definitions};
 pub use error::{ConfigError, Problem};
 pub use loaded::Loaded;
 pub use loader::Loader;

@@ -4,7 +4,7 @@
 //! by several threads and never has to fit in memory. [`Truth`] says what really happened, from
 //! the robot's own motion and not from reading the records back.
 //!
-//! Nothing here touches a file.
+//! [`write_history`] is the one place that touches files.
 
 #![forbid(unsafe_code)]
 
@@ -29,6 +29,8 @@ mod payload;
 mod source;
 mod timetable;
 
+mod write;
+
 mod chance;
 mod geometry;
 mod motion;
@@ -42,3 +44,4 @@ pub use truth::{
     FaultTruth, LabelTruth, NearTruth, ObjectTruth, PoseTruth, Seen, TopicTruth, TransformTruth,
     Truth, VelocityTruth, WindowTruth,
 };
+pub use write::{TRUTH_FILE, WriteError, WrittenHistory, write_history};

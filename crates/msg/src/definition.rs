@@ -137,7 +137,12 @@ fn parse_type(text: &str) -> Result<(BaseType, Shape), &'static str> {
             let shape = match size {
                 "" => Shape::Sequence,
                 bound if bound.starts_with("<=") => Shape::Sequence,
-                fixed => Shape::Array(fixed.parse().map_err(|_not_a_size| "a bad array size")?),
+                // As rosidl. Values that take no bytes could also repeat without end.
+                fixed => match fixed.parse() {
+                    Ok(0) => return Err("an array of no elements"),
+                    Ok(len) => Shape::Array(len),
+                    Err(_not_a_size) => return Err("a bad array size"),
+                },
             };
             (element, shape)
         }

@@ -34,6 +34,13 @@ impl Library {
         self.definitions.get(type_name)
     }
 
+    /// The long names of its definitions, sorted.
+    pub fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.definitions.keys().map(String::as_str).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// How many definitions it holds.
     pub fn len(&self) -> usize {
         self.definitions.len()

@@ -1,12 +1,43 @@
-use std::{ops::ControlFlow, sync::Arc};
+use std::{
+    ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant, SystemTime},
+};
 
+use ros2_memory_bag::ReadOptions;
+use ros2_memory_catalog::{Catalog, CatalogError, Snapshot};
+use ros2_memory_time::LogTime;
 use serde_json::{Map, Value};
 
-use crate::{CallContext, ErrorCode, Reply};
+use crate::{
+    CallContext, CallStats, ErrorCode, Now, Reply, SchemaMap, Settings, TypeCache,
+    answers::range::{each_sample, end_note},
+    budget,
+    query::{Query, STALE_NS},
+    refusal::{Answer, Refusal},
+    tools::{Arguments, TOOLS, ToolSpec},
+};
 
 /// A robot's memory: the handle through which every carrier asks. Clones share it.
 #[derive(Debug, Clone)]
-pub struct Memory(Arc<()>);
+pub struct Memory(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    catalog: Catalog,
+    settings: Settings,
+    types: TypeCache,
+    read: ReadOptions,
+    chunks_read: AtomicU64,
+    messages_scanned: AtomicU64,
+}
+
+/// Why a memory could not be opened.
+pub type MemoryError = CatalogError;
 
 /// One number of `/metrics`.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,10 +53,69 @@ pub struct Metric {
 }
 
 impl Memory {
+    /// Opens the memory over a bag directory. Returns at once: answers say so while bags are
+    /// still being indexed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Catalog::open`].
+    pub fn open(
+        catalog: ros2_memory_catalog::Settings,
+        settings: Settings,
+        map: SchemaMap,
+    ) -> Result<Self, MemoryError> {
+        let types = TypeCache::new(catalog.library.clone(), map);
+        let read = catalog.read;
+        let catalog = Catalog::open(catalog)?;
+        Ok(Self(Arc::new(Inner {
+            catalog,
+            settings,
+            types,
+            read,
+            chunks_read: AtomicU64::new(0),
+            messages_scanned: AtomicU64::new(0),
+        })))
+    }
+
+    /// Waits until the bag directory was looked through once, at most `limit`; returns whether
+    /// it was.
+    pub fn wait_until_indexed(&self, limit: Duration) -> bool {
+        self.0.catalog.wait_until_indexed(limit)
+    }
+
+    /// What is recorded, as of now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.0.catalog.snapshot()
+    }
+
+    /// The bag directory's catalog.
+    pub fn catalog(&self) -> &Catalog {
+        &self.0.catalog
+    }
+
+    /// How questions are answered.
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
     /// Answers one tool. Never panics on what the caller gave.
-    pub fn call(&self, tool: &str, arguments: Map<String, Value>, context: &CallContext) -> Reply {
-        let _ = (tool, arguments, context);
-        Reply::error(ErrorCode::Internal, "", None)
+    pub fn call(&self, tool: &str, arguments: &Map<String, Value>, context: &CallContext) -> Reply {
+        let Some(spec) = ToolSpec::named(tool) else {
+            let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
+            let shown: String = tool.chars().filter(|c| !c.is_control()).take(80).collect();
+            return Refusal::bad_argument(format!("there is no tool {shown:?}"))
+                .hint(format!("the tools are {}", names.join(", ")))
+                .into_reply();
+        };
+        self.answer(context, |query| {
+            let given = Arguments::new(spec.arguments, arguments, query.now)?;
+            let most = self.0.settings.reply_bytes.saturating_mul(10);
+            let max_bytes = given
+                .count(crate::tools::MAX_BYTES, most as u64)?
+                .unwrap_or(self.0.settings.reply_bytes);
+            let reply = (spec.answer)(query, &given)?;
+            Ok(budget::fit(reply, max_bytes))
+        })
     }
 
     /// Hands every sample of a topic's range to `sink` as it is read, downsampled to
@@ -36,21 +126,126 @@ impl Memory {
     /// The reply that the tool would give, when nothing could be streamed.
     pub fn stream_samples(
         &self,
-        arguments: Map<String, Value>,
+        arguments: &Map<String, Value>,
         context: &CallContext,
         sink: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), Reply> {
-        let _ = (arguments, context, sink);
-        Ok(())
+        let Some(spec) = ToolSpec::named("get_topic_in_range") else {
+            unreachable!("the tool is in the list")
+        };
+        let reply = self.answer(context, |query| {
+            let given = Arguments::new(spec.arguments, arguments, query.now)?;
+            let window = given.window(query)?;
+            let max_samples = given.max_samples()?;
+            let mut returned = 0;
+            let topic = given.text("topic")?;
+            let total = each_sample(query, topic, window, max_samples, &mut |sample| {
+                returned += 1;
+                sink(sample)
+            })?;
+            if let Some(end) = end_note(query, window, total, returned) {
+                // Whether anybody still listens matters no more.
+                let _stopped = sink(end);
+            }
+            Ok(Value::Null)
+        });
+        if reply.error.is_some() { Err(reply) } else { Ok(()) }
     }
 
     /// What the memory holds and has met, for `/metrics` and `/healthz`.
     pub fn metrics(&self) -> Vec<Metric> {
-        Vec::new()
+        let snapshot = self.0.catalog.snapshot();
+        let damaged: u64 =
+            snapshot.bags().iter().map(|bag| bag.entry.contents.n_damaged_chunks()).sum();
+        let with_damage =
+            snapshot.bags().iter().filter(|bag| !bag.entry.contents.damage.is_empty()).count();
+        let open = snapshot.bags().iter().filter(|bag| !bag.entry.contents.is_closed()).count();
+        let newest = snapshot.time_span().map_or(0.0, |(_, last)| last.to_unix_s());
+        let gauge = |name, help, value| Metric { name, help, is_counter: false, value };
+        let counter = |name, help, value| Metric { name, help, is_counter: true, value };
+        #[expect(clippy::cast_precision_loss, reason = "metrics are doubles")]
+        let number = |n: u64| n as f64;
+        vec![
+            gauge("bags", "Bags that are known", number(snapshot.n_bags() as u64)),
+            gauge("bag_bytes", "Bytes of all bags with messages", number(snapshot.bag_bytes())),
+            gauge("messages", "Messages that can be served", number(snapshot.n_messages())),
+            gauge("bags_unclosed", "Bags without their ending", number(open as u64)),
+            gauge("bags_damaged", "Bags in which something is wrong", number(with_damage as u64)),
+            gauge("chunks_damaged", "Chunks that are not served", number(damaged)),
+            gauge(
+                "files_refused",
+                "Files that bear the name of a recording and cannot be indexed",
+                number(snapshot.refused().len() as u64),
+            ),
+            gauge("newest_message_timestamp_seconds", "The latest log time", newest),
+            gauge(
+                "indexing",
+                "1 while the bag directory is being indexed",
+                f64::from(u8::from(self.is_indexing())),
+            ),
+            counter(
+                "refreshes_total",
+                "How often the bag directory was looked through",
+                number(self.0.catalog.n_refreshes()),
+            ),
+            counter(
+                "chunks_read_total",
+                "Chunks that were read to answer",
+                number(self.0.chunks_read.load(Ordering::Relaxed)),
+            ),
+            counter(
+                "messages_scanned_total",
+                "Messages that were looked at to answer",
+                number(self.0.messages_scanned.load(Ordering::Relaxed)),
+            ),
+        ]
     }
 
     /// Whether the first index of the directory is still being built.
     pub fn is_indexing(&self) -> bool {
-        false
+        self.0.catalog.n_refreshes() == 0 || self.0.catalog.snapshot().progress().is_some()
     }
+
+    fn answer(
+        &self,
+        context: &CallContext,
+        answer: impl FnOnce(&mut Query<'_>) -> Answer,
+    ) -> Reply {
+        let started = Instant::now();
+        let inner = &self.0;
+        let snapshot = inner.catalog.snapshot();
+        let now = now(inner.settings.now, &snapshot);
+        let mut stats = CallStats::default();
+        // The second line behind code that has no panic: one call must not end a server.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let mut query =
+                Query::new(&inner.settings, &inner.types, snapshot, context, inner.read, now);
+            let outcome = answer(&mut query);
+            stats = query.stats;
+            outcome
+        }));
+        let mut reply = match outcome {
+            Ok(Ok(value)) => Reply::answer(value),
+            Ok(Err(refusal)) => refusal.into_reply(),
+            Err(_panic) => {
+                Reply::error(ErrorCode::Internal, "a fault of the program; its log says more", None)
+            }
+        };
+        inner.chunks_read.fetch_add(stats.chunks_read, Ordering::Relaxed);
+        inner.messages_scanned.fetch_add(stats.messages_scanned, Ordering::Relaxed);
+        reply.stats = CallStats { duration: started.elapsed(), ..stats };
+        reply
+    }
+}
+
+/// What "now" is: the wall clock, or the newest recorded time that does not lie in the future.
+fn now(setting: Now, snapshot: &Snapshot) -> LogTime {
+    let since_1970 = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let wall = LogTime::from_ns(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX));
+    if setting == Now::Wall {
+        return wall;
+    }
+    let bags = snapshot.bags().iter().map(|bag| bag.last);
+    let past = bags.filter(|last| *last <= wall.saturating_add_ns(STALE_NS)).max();
+    past.or_else(|| snapshot.time_span().map(|(_, last)| last)).unwrap_or(wall)
 }

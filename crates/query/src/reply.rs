@@ -49,10 +49,7 @@ impl ErrorCode {
 
     /// Whether MCP carries it as `isError`; the others are ordinary results.
     pub const fn is_error_result(self) -> bool {
-        matches!(
-            self,
-            Self::UnknownTopic | Self::BadArgument | Self::DecodeFailed | Self::Internal
-        )
+        matches!(self, Self::UnknownTopic | Self::BadArgument | Self::DecodeFailed | Self::Internal)
     }
 
     /// The HTTP status that carries it.

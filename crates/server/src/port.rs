@@ -75,7 +75,7 @@ impl Port for Memory {
     }
 
     fn call(&self, tool: &str, arguments: Map<String, Value>, context: &CallContext) -> Reply {
-        Memory::call(self, tool, arguments, context)
+        Memory::call(self, tool, &arguments, context)
     }
 
     fn stream_samples(
@@ -84,7 +84,7 @@ impl Port for Memory {
         context: &CallContext,
         sink: &mut dyn FnMut(Value) -> ControlFlow<()>,
     ) -> Result<(), Reply> {
-        Memory::stream_samples(self, arguments, context, sink)
+        Memory::stream_samples(self, &arguments, context, sink)
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -52,15 +52,6 @@ pub struct OddPlace<'a> {
     pub last_ns: u64,
 }
 
-impl OddFile {
-    /// Whether `log_time_ns` and `text` were recorded in this entry.
-    pub fn recorded(&self, log_time_ns: u64, text: &str) -> bool {
-        self.recorded
-            .iter()
-            .any(|message| message.log_time_ns == log_time_ns && message.text == text)
-    }
-}
-
 /// What a maker of entries returns.
 type Made = io::Result<()>;
 

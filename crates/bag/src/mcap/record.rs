@@ -14,6 +14,8 @@ pub(crate) const HEADER_LEN: usize = 9;
 pub(crate) const MAGIC: &[u8] = mcap::MAGIC;
 /// Bytes of a footer record's body.
 pub(crate) const FOOTER_LEN: u64 = 20;
+/// Bytes of the body of the record that ends the data section.
+pub(crate) const DATA_END_LEN: u64 = 4;
 
 /// Reads one record header.
 pub(crate) fn header(bytes: &[u8]) -> Option<(u8, u64)> {

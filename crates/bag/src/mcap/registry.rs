@@ -40,13 +40,14 @@ impl Registry {
     }
 
     /// Takes in a header, schema or channel. A repeated declaration changes nothing; one with
-    /// other content under a known number holds for the messages behind it.
+    /// other content under a known number holds for the messages behind it; then the number of
+    /// that channel is returned.
     pub(super) fn declare(
         &mut self,
         declared: &mut Declarations,
         op: u8,
         body: &[u8],
-    ) -> Result<(), DamageKind> {
+    ) -> Result<Option<u16>, DamageKind> {
         match op {
             opcode::HEADER => {
                 (declared.profile, declared.library) = record::file_header(body)?;
@@ -82,18 +83,17 @@ impl Registry {
                     message_encoding: parsed.message_encoding.into(),
                     offered_qos_profiles: Arc::from(parsed.offered_qos_profiles),
                 };
-                let same = self
-                    .channel(parsed.id)
-                    .and_then(|place| declared.channels.get(place as usize))
-                    .is_some_and(|known| *known == channel);
-                if !same {
+                let known = self.channel(parsed.id).and_then(|place| declared.channel(place));
+                let is_replaced = known.is_some();
+                if known != Some(&channel) {
                     self.set_channel(parsed.id, place(declared.channels.len()));
                     declared.channels.push(channel);
+                    return Ok(is_replaced.then_some(parsed.id));
                 }
             }
             _ => {}
         }
-        Ok(())
+        Ok(None)
     }
 }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use ros2_memory_time::LogTime;
 
 use super::{
-    record::{self, ChunkHeader, FOOTER_LEN, HEADER_LEN, MAGIC, MessageRecord, Records, opcode},
+    record::{
+        self, ChunkHeader, DATA_END_LEN, FOOTER_LEN, HEADER_LEN, MAGIC, MessageRecord, Records,
+        opcode,
+    },
     registry::Registry,
     tally::Tally,
 };
@@ -99,8 +102,11 @@ pub fn scan_on(
         registry: Registry::at_end_of(&known.declared),
         contents: known,
         run: None,
+        footer,
+        seen_chunks: Vec::new(),
+        indexed: None,
     };
-    let result = pass.walk(served_to, footer.as_ref());
+    let result = pass.walk(served_to);
     buffers.window = pass.window.into_buffer();
     result.map(|()| pass.contents)
 }
@@ -114,6 +120,7 @@ pub struct ScanBuffers {
 }
 
 /// The footer of a file whose writer closed it.
+#[derive(Debug, Clone, Copy)]
 struct Footer {
     summary_start: u64,
     at: u64,
@@ -147,6 +154,11 @@ struct Pass<'p> {
     registry: Registry,
     /// The run of messages outside chunks that is being gathered.
     run: Option<Run>,
+    footer: Option<Footer>,
+    /// Where a chunk was met, good or bad, ascending.
+    seen_chunks: Vec<u64>,
+    /// Where the summary's index has chunks, ascending; read when it is first needed.
+    indexed: Option<Vec<u64>>,
 }
 
 /// Messages outside chunks that follow each other.
@@ -157,25 +169,17 @@ struct Run {
 }
 
 impl Pass<'_> {
-    fn walk(&mut self, start: u64, footer: Option<&Footer>) -> Result<(), BagError> {
+    fn walk(&mut self, start: u64) -> Result<(), BagError> {
         let mut position = start;
-        let mut is_complete = false;
         loop {
             match self.step(position)? {
                 Step::Next(next) => position = next,
-                Step::End => {
-                    is_complete = true;
-                    break;
-                }
+                Step::End => break,
+                Step::Broken(_) if self.footer.is_none() => break,
                 Step::Broken(kind) => {
-                    let resumed = match footer {
-                        Some(footer) => self.chunk_behind(position, footer)?,
-                        None => None,
-                    };
-                    if footer.is_some() {
-                        self.note(position, kind);
-                    }
-                    match resumed {
+                    self.note(position, kind);
+                    self.seen_chunks.push(position);
+                    match self.chunk_behind(position)? {
                         Some(next) => position = next,
                         None => break,
                     }
@@ -184,15 +188,18 @@ impl Pass<'_> {
         }
         self.close_run();
         // A closed file whose middle is broken has its ending all the same.
-        self.contents.ending =
-            if footer.is_some() { Ending::Closed } else { Ending::Open { served_to: position } };
-        debug_assert!(is_complete || footer.is_none() || !self.contents.damage.is_empty());
+        self.contents.ending = if self.footer.is_some() {
+            self.note_missing_chunks(start)?;
+            Ending::Closed
+        } else {
+            Ending::Open { served_to: position }
+        };
         Ok(())
     }
 
     /// Handles the record at `position`.
     fn step(&mut self, position: u64) -> Result<Step, BagError> {
-        let left = self.len - position;
+        let left = self.len.saturating_sub(position);
         if left == 0 {
             return Ok(Step::Broken(DamageKind::Truncated {
                 what: "data section",
@@ -223,10 +230,13 @@ impl Pass<'_> {
         }
         let next = body_at + body_len;
         match op {
-            opcode::DATA_END | opcode::FOOTER => return Ok(Step::End),
+            opcode::DATA_END if self.ends_data(body_len, next) => return Ok(Step::End),
+            opcode::FOOTER if self.footer.is_none_or(|footer| footer.at == position) => {
+                return Ok(Step::End);
+            }
             opcode::CHUNK => {
                 self.close_run();
-                self.chunk(body_at, body_len)?;
+                self.chunk(position, body_at, body_len)?;
             }
             opcode::MESSAGE => self.loose_message(position, body_at, body_len)?,
             opcode::HEADER | opcode::SCHEMA | opcode::CHANNEL => {
@@ -241,6 +251,16 @@ impl Pass<'_> {
         Ok(Step::Next(next))
     }
 
+    /// Whether a record of data end is one: messages may lie behind a byte that was changed into
+    /// its opcode. A summary that is walked by mistake repeats what is known.
+    fn ends_data(&self, body_len: u64, next: u64) -> bool {
+        body_len == DATA_END_LEN
+            && self.footer.is_none_or(|footer| match footer.summary_start {
+                0 => next == footer.at,
+                summary_start => next == summary_start,
+            })
+    }
+
     fn declaration(&mut self, op: u8, body_at: u64, body_len: u64) -> Result<(), BagError> {
         // A declaration longer than a chunk may be is damage, not a schema.
         let len = match usize::try_from(body_len) {
@@ -252,9 +272,14 @@ impl Pass<'_> {
             }
         };
         let body = self.window.bytes(body_at, len)?;
+        let known = self.contents.declared.channels.len();
         let declared = self.registry.declare(Arc::make_mut(&mut self.contents.declared), op, body);
         if let Err(kind) = declared {
             self.note(body_at, kind);
+        }
+        if self.contents.declared.channels.len() > known {
+            // A run has one meaning for each number, so that it can be read by itself.
+            self.close_run();
         }
         Ok(())
     }
@@ -265,15 +290,15 @@ impl Pass<'_> {
         body_at: u64,
         body_len: u64,
     ) -> Result<(), BagError> {
+        let end = body_at + body_len;
         let len = match usize::try_from(body_len) {
-            Ok(len) if body_len <= self.options.max_chunk_bytes => len,
+            Ok(len) if end - position <= self.options.max_chunk_bytes => len,
             _ => {
-                let limit = self.options.max_chunk_bytes;
-                self.note(body_at, DamageKind::ChunkTooLarge { declared: body_len, limit });
+                let (declared, limit) = (end - position, self.options.max_chunk_bytes);
+                self.note(body_at, DamageKind::ChunkTooLarge { declared, limit });
                 return Ok(());
             }
         };
-        let end = body_at + body_len;
         if self.run.as_ref().is_some_and(|run| end - run.start > RUN_BYTES) {
             self.close_run();
         }
@@ -316,7 +341,8 @@ impl Pass<'_> {
         );
     }
 
-    fn chunk(&mut self, body_at: u64, body_len: u64) -> Result<(), BagError> {
+    fn chunk(&mut self, position: u64, body_at: u64, body_len: u64) -> Result<(), BagError> {
+        self.seen_chunks.push(position);
         let start_len = usize::try_from(body_len).unwrap_or(usize::MAX).min(ChunkHeader::MAX_LEN);
         let header = match ChunkHeader::parse(self.window.bytes(body_at, start_len)?) {
             Ok(header) => header,
@@ -395,26 +421,39 @@ impl Pass<'_> {
             }
             chunk.verdict = Verdict::Intact;
         }
-        let mut tally = Tally::default();
+        // What a chunk declares holds for the whole of it, so that it can be read by itself.
         let mut faults = Vec::new();
+        let mut has_messages = false;
         for record in Records::new(bytes) {
             let outcome = record.and_then(|record| match record.opcode {
-                opcode::MESSAGE => {
-                    let message = MessageRecord::parse(record.body)?;
-                    if let Some(message) = tally.add(&self.registry, &message) {
-                        self.visitor.message(&self.contents, &message);
-                    }
-                    Ok(())
-                }
                 opcode::SCHEMA | opcode::CHANNEL => self.registry.declare(
                     Arc::make_mut(&mut self.contents.declared),
                     record.opcode,
                     record.body,
                 ),
-                _ => Ok(()),
+                op => {
+                    has_messages |= op == opcode::MESSAGE;
+                    Ok(None)
+                }
             });
-            if let Err(kind) = outcome {
-                faults.push(kind);
+            match outcome {
+                Ok(Some(channel)) if has_messages => {
+                    faults.push(DamageKind::ChannelConflict { channel });
+                }
+                Ok(_) => {}
+                Err(kind) => faults.push(kind),
+            }
+        }
+        let mut tally = Tally::default();
+        let messages = Records::new(bytes).flatten().filter(|r| r.opcode == opcode::MESSAGE);
+        for record in messages {
+            match MessageRecord::parse(record.body) {
+                Ok(message) => {
+                    if let Some(message) = tally.add(&self.registry, &message) {
+                        self.visitor.message(&self.contents, &message);
+                    }
+                }
+                Err(kind) => faults.push(kind),
             }
         }
         for kind in faults {
@@ -431,17 +470,6 @@ impl Pass<'_> {
         if tally.implausible > 0 {
             self.note(chunk.offset, DamageKind::ImplausibleTime { messages: tally.implausible });
         }
-        let mut ids: Vec<u16> = tally
-            .channels
-            .iter()
-            .filter_map(|seen| self.contents.declared.channel(seen.channel))
-            .map(|channel| channel.id)
-            .collect();
-        ids.sort_unstable();
-        if let Some(twice) = ids.windows(2).find(|pair| pair.first() == pair.last()) {
-            let channel = twice.first().copied().unwrap_or_default();
-            self.note(chunk.offset, DamageKind::ChannelConflict { channel });
-        }
         chunk.is_sorted = !tally.is_unsorted;
         chunk.first = tally.channels.iter().map(|c| c.first).min().unwrap_or_default();
         chunk.last = tally.channels.iter().map(|c| c.last).max().unwrap_or_default();
@@ -450,31 +478,62 @@ impl Pass<'_> {
     }
 
     /// The next chunk behind a place that cannot be read, as the summary's index has it.
-    fn chunk_behind(&mut self, position: u64, footer: &Footer) -> Result<Option<u64>, BagError> {
-        if footer.summary_start == 0 {
-            return Ok(None);
+    fn chunk_behind(&mut self, position: u64) -> Result<Option<u64>, BagError> {
+        let indexed = self.indexed_chunks()?;
+        let next = indexed.partition_point(|start| *start <= position);
+        Ok(indexed.get(next).copied())
+    }
+
+    /// Notes the chunks that the summary's index has and the walk did not meet: a changed byte
+    /// made something else of them.
+    fn note_missing_chunks(&mut self, from: u64) -> Result<(), BagError> {
+        let seen = std::mem::take(&mut self.seen_chunks);
+        let missing: Vec<u64> = self
+            .indexed_chunks()?
+            .iter()
+            .copied()
+            .filter(|start| *start >= from && seen.binary_search(start).is_err())
+            .collect();
+        for start in missing {
+            self.note(start, DamageKind::NoChunk);
         }
+        Ok(())
+    }
+
+    /// Where the summary's index has chunks, ascending; inside the data section only.
+    fn indexed_chunks(&mut self) -> Result<&[u64], BagError> {
+        if self.indexed.is_none() {
+            let found = self.read_chunk_index()?;
+            self.indexed = Some(found);
+        }
+        Ok(self.indexed.as_deref().unwrap_or_default())
+    }
+
+    fn read_chunk_index(&mut self) -> Result<Vec<u64>, BagError> {
+        let mut found = Vec::new();
+        let Some(footer) = self.footer.filter(|footer| footer.summary_start != 0) else {
+            return Ok(found);
+        };
         let mut at = footer.summary_start;
-        let mut nearest: Option<u64> = None;
-        while at > position && at + HEADER_LEN as u64 <= footer.at {
+        while let Some(body_at) = at.checked_add(HEADER_LEN as u64).filter(|b| *b <= footer.at) {
             let Some((op, len)) = record::header(self.window.bytes(at, HEADER_LEN)?) else { break };
-            let body_at = at + HEADER_LEN as u64;
-            if len > footer.at.saturating_sub(body_at) {
+            if len > footer.at - body_at {
                 break;
             }
             if op == opcode::CHUNK_INDEX {
                 let start_len = usize::try_from(len).unwrap_or(usize::MAX).min(64);
                 let body = self.window.bytes(body_at, start_len)?;
-                if let Ok(offset) = record::chunk_index_offset(body)
-                    && offset > position
-                    && offset < footer.summary_start
+                if let Ok(start) = record::chunk_index_offset(body)
+                    && start < footer.summary_start
                 {
-                    nearest = Some(nearest.map_or(offset, |found| found.min(offset)));
+                    found.push(start);
                 }
             }
             at = body_at + len;
         }
-        Ok(nearest)
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
     }
 
     fn note(&mut self, offset: u64, kind: DamageKind) {

@@ -1,0 +1,267 @@
+//! The last time a condition held, and what another topic said then.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ros2_memory_bag::{Direction, Message};
+use ros2_memory_catalog::TopicSummary;
+use ros2_memory_condition::{Condition, NearPosition};
+use ros2_memory_msg::{FieldPath, FieldType, Plan, Schema};
+use ros2_memory_time::{LogTime, TimeRange};
+use serde_json::{Value as Json, json};
+
+use super::topics::nothing_recorded;
+use crate::{
+    ErrorCode, TypePaths, TypeView,
+    names::resolve_topics,
+    query::Query,
+    refusal::{Answer, Refusal},
+};
+
+/// How many matches `get_value_when` tries.
+const MAX_TRIES: usize = 100;
+/// How many text fields `contains` looks at in a type that is not configured.
+const MAX_TEXT_FIELDS: usize = 256;
+
+/// What is looked for, and where.
+#[derive(Debug, Clone)]
+pub(crate) struct Search {
+    pub(crate) topic: String,
+    pub(crate) condition: Condition,
+    /// The field to look at, when the caller named one.
+    pub(crate) field: Option<FieldPath>,
+}
+
+/// The newest message that matches, or null when the whole topic holds none.
+pub(crate) fn find_last_match(query: &mut Query<'_>, search: &Search) -> Answer {
+    let mut found = Json::Null;
+    each_match(query, search, &mut |query, message| {
+        found = query.sample(message)?;
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// The value of `value_topic` at the newest match that has one within the tolerance.
+pub(crate) fn value_when(
+    query: &mut Query<'_>,
+    value_topic: &str,
+    search: &Search,
+    tolerance: Option<u64>,
+) -> Answer {
+    let snapshot = query.snapshot.clone();
+    let value_topics = resolve_topics(&snapshot, value_topic)?;
+    let mut found = None;
+    let mut newest_match = None;
+    let mut tries = 0;
+    each_match(query, search, &mut |query, message| {
+        tries += 1;
+        newest_match.get_or_insert(message.log_time);
+        let value = value_at(query, &value_topics, message.log_time, tolerance)?;
+        if let Some(mut value) = value {
+            if let Json::Object(map) = &mut value {
+                map.insert("condition_timestamp".into(), json!(message.log_time.to_unix_s()));
+                map.insert(
+                    "condition_timestamp_ns".into(),
+                    json!(message.log_time.as_ns().to_string()),
+                );
+                map.insert("condition_topic".into(), json!(&*message.channel.topic));
+                if tries > 1 {
+                    map.insert(
+                        "note".into(),
+                        json!(format!(
+                            "the {} newer matches have no value within the tolerance",
+                            tries - 1
+                        )),
+                    );
+                }
+            }
+            found = Some(value);
+            return Ok(true);
+        }
+        Ok(tries >= MAX_TRIES)
+    })?;
+    match (found, newest_match) {
+        (Some(value), _) => Ok(value),
+        (None, None) => Ok(Json::Null),
+        (None, Some(newest)) => Err(Refusal::no_data(format!(
+            "{tries} matches were tried, and {value_topic} has no value at or before any of them \
+             within the tolerance"
+        ))
+        .hint("give a larger tolerance_s")
+        .with("newest_match", newest.to_unix_s())),
+    }
+}
+
+/// The value of some topics at or before a moment, within the tolerance.
+fn value_at(
+    query: &mut Query<'_>,
+    topics: &[&TopicSummary],
+    at: LogTime,
+    tolerance: Option<u64>,
+) -> Result<Option<Json>, Refusal> {
+    let widest =
+        topics.iter().map(|t| query.tolerance_ns(&t.topic, tolerance)).max().unwrap_or_default();
+    let range = TimeRange::closed(at.saturating_sub_ns(widest), at);
+    let mut timeline = query.timeline(topics, range, Direction::Reverse);
+    let mut found = None;
+    while let Some(message) = timeline.next() {
+        let own = query.tolerance_ns(&message.channel.topic, tolerance);
+        if message.log_time.saturating_add_ns(own) >= at {
+            found = Some(query.sample(&message)?);
+            break;
+        }
+    }
+    query.account(timeline.report(), None)?;
+    Ok(found)
+}
+
+/// Hands the matches to `take`, newest first, until it says that it has enough.
+fn each_match(
+    query: &mut Query<'_>,
+    search: &Search,
+    take: &mut dyn FnMut(&mut Query<'_>, &Message<'_>) -> Result<bool, Refusal>,
+) -> Result<(), Refusal> {
+    let snapshot = query.snapshot.clone();
+    let topics = resolve_topics(&snapshot, &search.topic)?;
+    let (Some((first, _)), Some(last)) =
+        (snapshot.time_span(), topics.iter().filter_map(|t| t.span).map(|(_, last)| last).max())
+    else {
+        return Err(nothing_recorded(query));
+    };
+    let mut matchers: HashMap<*const TypeView, Result<Plan, Refusal>> = HashMap::new();
+    let mut timeline = query.timeline(&topics, TimeRange::ALL, Direction::Reverse);
+    let mut reached = None;
+    // A type that cannot be searched fails the call only when no other type could be.
+    let (mut n_searched, mut refusal) = (0u64, None);
+    let mut failed = 0u64;
+    while let Some(message) = timeline.next() {
+        reached = Some(message.log_time);
+        let view = query.view(&message.contents.declared, message.channel_index);
+        let matcher = matchers
+            .entry(Arc::as_ptr(&view))
+            .or_insert_with(|| matcher(&view, query.types.map().get(&view.type_name), search));
+        let plan = match matcher {
+            Ok(plan) => plan,
+            Err(why) => {
+                refusal.get_or_insert_with(|| why.clone());
+                continue;
+            }
+        };
+        n_searched += 1;
+        let mut is_match = false;
+        let outcome = plan.run(message.payload, |_, value| {
+            is_match = is_match || search.condition.matches(&value);
+        });
+        failed += u64::from(outcome.is_err());
+        if is_match && take(query, &message)? {
+            return query.account(timeline.report(), None).or(Ok(()));
+        }
+    }
+    let covered = reached.map(|reached| TimeRange::closed(reached, last));
+    query.account(timeline.report(), covered)?;
+    if failed > 0 && failed == n_searched {
+        return Err(Refusal::new(
+            ErrorCode::DecodeFailed,
+            format!("none of the {failed} messages of {} could be read", search.topic),
+        ));
+    }
+    match refusal {
+        Some(refusal) if n_searched == 0 => Err(refusal),
+        _ if query.snapshot.progress().is_some() => Err(Refusal::no_data(format!(
+            "no match since {first}, but not all is known yet: {}",
+            query.notes.join("; ")
+        ))
+        .hint("ask again in a few seconds")),
+        _ => Ok(()),
+    }
+}
+
+/// The program that reaches what the condition looks at in one type.
+fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Result<Plan, Refusal> {
+    let schema = view.schema.as_ref().map_err(|reason| {
+        Refusal::new(ErrorCode::DecodeFailed, format!("{}: {reason}", search.topic))
+    })?;
+    let compile = |paths: &[FieldPath]| {
+        Plan::compile(schema.clone(), paths)
+            .map_err(|error| Refusal::bad_argument(error.to_string()))
+    };
+    if let Some(field) = &search.field {
+        // The name of a configured field is as good as its path.
+        let configured = paths.and_then(|paths| paths.field(&field.to_string()));
+        return compile(std::slice::from_ref(field)).or_else(|refusal| match configured {
+            Some(path) => compile(std::slice::from_ref(path)),
+            None => Err(refusal),
+        });
+    }
+    let value = paths.and_then(|paths| paths.field("value"));
+    match &search.condition {
+        Condition::Contains(_) => {
+            let labels = paths.map(|paths| paths.labels.as_slice()).unwrap_or_default();
+            let fitting: Vec<FieldPath> =
+                labels.iter().filter(|path| compile(std::slice::from_ref(*path)).is_ok()).cloned().collect();
+            if !fitting.is_empty() {
+                return compile(&fitting);
+            }
+            if let Some(plan) = value.and_then(|value| compile(std::slice::from_ref(value)).ok()) {
+                return Ok(plan);
+            }
+            compile(&text_fields(schema))
+        }
+        Condition::Equals(_) => {
+            let value = value.ok_or_else(|| {
+                let known: Vec<&str> =
+                    schema.root().fields.iter().take(20).map(|f| f.name.as_str()).collect();
+                Refusal::bad_argument(format!(
+                    "{} has no configured value to compare: give `field`",
+                    view.type_name
+                ))
+                .hint(format!("its fields are {}", known.join(", ")))
+            })?;
+            compile(std::slice::from_ref(value))
+        }
+        Condition::NearPosition(NearPosition { .. }) => {
+            let position = paths.and_then(TypePaths::position);
+            let fitting = position.filter(|path| {
+                format!("{path}.x").parse().is_ok_and(|x: FieldPath| compile(&[x]).is_ok())
+            });
+            let position = fitting.ok_or_else(|| {
+                Refusal::bad_argument(format!("{} has no position", view.type_name))
+                    .hint("near_position needs a topic such as /odom, or `field` with x and y")
+            })?;
+            compile(std::slice::from_ref(position))
+        }
+    }
+}
+
+/// The paths of all text in a type, arrays walked.
+fn text_fields(schema: &Schema) -> Vec<FieldPath> {
+    let mut paths = Vec::new();
+    collect(schema, schema.root(), "", &mut paths);
+    paths.iter().filter_map(|path| path.parse().ok()).collect()
+}
+
+fn collect(
+    schema: &Schema,
+    ty: &ros2_memory_msg::StructType,
+    prefix: &str,
+    paths: &mut Vec<String>,
+) {
+    for field in &ty.fields {
+        let (mut path, mut inner) = (format!("{prefix}{}", field.name), &field.ty);
+        while let FieldType::Array(element, _) | FieldType::Sequence(element) = inner {
+            path.push_str("[]");
+            inner = element;
+        }
+        if paths.len() >= MAX_TEXT_FIELDS {
+            return;
+        }
+        match inner {
+            FieldType::String => paths.push(path),
+            FieldType::Struct(id) => {
+                path.push('.');
+                collect(schema, schema.struct_type(*id), &path, paths);
+            }
+            _ => {}
+        }
+    }
+}

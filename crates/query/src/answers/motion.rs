@@ -1,0 +1,146 @@
+//! Where the robot was and how fast it moved, from the topics that play these parts.
+
+use std::sync::Arc;
+
+use ros2_memory_bag::Message;
+use ros2_memory_msg::{FieldPath, Plan, Value};
+use ros2_memory_tf::Quaternion;
+use serde_json::{Map, Value as Json, json};
+
+use super::nearest::{When, newest_at_or_before};
+use crate::{
+    ErrorCode, TypePaths, TypeView,
+    query::Query,
+    refusal::{Answer, Refusal},
+    roles::{pose_topic, velocity_topic},
+};
+
+/// The pose at a moment.
+pub(crate) fn position(query: &mut Query<'_>, when: When, tolerance: Option<u64>) -> Answer {
+    let snapshot = query.snapshot.clone();
+    let topic = pose_topic(&snapshot, query.types.map(), &query.settings.roles.pose)?;
+    newest_at_or_before(query, &[topic], when, tolerance, |query, message| {
+        let fields = Fields::read(query, message, &["position", "orientation"])?;
+        let mut map = fields.vector("position")?;
+        let yaw_deg = fields.rotation("orientation").map(|q| q.yaw_rad().to_degrees());
+        map.insert("yaw_deg".into(), json!(yaw_deg));
+        map.insert("frame".into(), json!(fields.frame));
+        Ok(Json::Object(finish(query, message, map)))
+    })
+}
+
+/// The velocity at a moment, in the child frame.
+pub(crate) fn velocity(query: &mut Query<'_>, when: When, tolerance: Option<u64>) -> Answer {
+    let snapshot = query.snapshot.clone();
+    let topic = velocity_topic(&snapshot, query.types.map(), &query.settings.roles.velocity)?;
+    newest_at_or_before(query, &[topic], when, tolerance, |query, message| {
+        let fields = Fields::read(query, message, &["linear_velocity", "angular_velocity"])?;
+        let mut map = Map::new();
+        map.insert("linear".into(), Json::Object(fields.vector("linear_velocity")?));
+        map.insert("angular".into(), Json::Object(fields.vector("angular_velocity")?));
+        let frame = if fields.child_frame.is_empty() { fields.frame } else { fields.child_frame };
+        map.insert("frame".into(), json!(frame));
+        Ok(Json::Object(finish(query, message, map)))
+    })
+}
+
+fn finish(
+    query: &Query<'_>,
+    message: &Message<'_>,
+    mut map: Map<String, Json>,
+) -> Map<String, Json> {
+    map.insert("timestamp".into(), json!(message.log_time.to_unix_s()));
+    map.insert("timestamp_ns".into(), json!(message.log_time.as_ns().to_string()));
+    map.insert("age_s".into(), json!(query.age_s(message.log_time)));
+    map.insert("topic".into(), json!(&*message.channel.topic));
+    if !query.notes.is_empty() {
+        map.insert("note".into(), json!(query.notes.join("; ")));
+    }
+    map
+}
+
+/// Vectors and frames out of one message.
+struct Fields {
+    topic: Arc<str>,
+    /// By the names asked for: x, y, z and w as far as the message has them.
+    vectors: Vec<(String, [Option<f64>; 4])>,
+    frame: String,
+    child_frame: String,
+}
+
+impl Fields {
+    fn read(query: &mut Query<'_>, message: &Message<'_>, names: &[&str]) -> Result<Self, Refusal> {
+        let topic = message.channel.topic.clone();
+        let failed =
+            |reason: String| Refusal::new(ErrorCode::DecodeFailed, format!("{topic}: {reason}"));
+        let view = query.view(&message.contents.declared, message.channel_index);
+        let schema = view.schema.as_ref().map_err(|reason| failed(reason.clone()))?;
+        let paths = query.types.map().get(&view.type_name).cloned().unwrap_or_default();
+        let mut wanted: Vec<FieldPath> = Vec::new();
+        for name in names {
+            let path = paths.field(name).ok_or_else(|| {
+                failed(format!("{} is not configured to have a {name}", view.type_name))
+            })?;
+            wanted.push(path.clone());
+        }
+        let frames = ["frame", "child_frame"].map(|name| paths.field(name).cloned());
+        for path in frames.iter().flatten() {
+            wanted.push(path.clone());
+        }
+        let plan = Plan::compile(schema.clone(), &wanted).map_err(|e| failed(e.to_string()))?;
+        let mut vectors = vec![[None; 4]; names.len()];
+        let mut texts: Vec<String> = Vec::new();
+        plan.run(message.payload, |number, value| match vectors.get_mut(number) {
+            Some(vector) => {
+                *vector =
+                    ["x", "y", "z", "w"].map(|part| value.field(part).and_then(Value::as_f64));
+            }
+            None => texts.push(value.as_str().unwrap_or_default().to_owned()),
+        })
+        .map_err(|error| failed(error.to_string()))?;
+        let mut texts = texts.into_iter();
+        let [frame, child_frame] =
+            frames.map(|path| path.and_then(|_| texts.next()).unwrap_or_default());
+        let vectors = names.iter().map(|name| (*name).to_owned()).zip(vectors).collect();
+        Ok(Self { topic, vectors, frame, child_frame })
+    }
+
+    fn parts(&self, name: &str) -> [Option<f64>; 4] {
+        let found = self.vectors.iter().find(|(known, _)| known == name);
+        found.map_or([None; 4], |(_, parts)| *parts)
+    }
+
+    /// x, y and z; a number that is not finite is null.
+    fn vector(&self, name: &str) -> Result<Map<String, Json>, Refusal> {
+        let [x, y, z, _] = self.parts(name);
+        if x.is_none() || y.is_none() {
+            return Err(Refusal::new(
+                ErrorCode::DecodeFailed,
+                format!("{}: {name} has no x and y", self.topic),
+            ));
+        }
+        let part = |value: Option<f64>| json!(value.unwrap_or(0.0));
+        Ok(Map::from_iter([
+            ("x".to_owned(), part(x)),
+            ("y".to_owned(), part(y)),
+            ("z".to_owned(), part(z)),
+        ]))
+    }
+
+    fn rotation(&self, name: &str) -> Option<Quaternion> {
+        let [Some(x), Some(y), Some(z), Some(w)] = self.parts(name) else { return None };
+        Quaternion { x, y, z, w }.normalized()
+    }
+}
+
+/// The plan for x, y and z of a type's `position`, and for its orientation where it has one.
+pub(crate) fn position_plan(view: &TypeView, paths: &TypePaths) -> Result<Plan, String> {
+    let schema = view.schema.as_ref().map_err(Clone::clone)?;
+    let position =
+        paths.position().ok_or_else(|| format!("{} has no configured position", view.type_name))?;
+    let parts: Vec<FieldPath> = ["x", "y", "z"]
+        .iter()
+        .filter_map(|part| format!("{position}.{part}").parse().ok())
+        .collect();
+    Plan::compile(schema.clone(), &parts).map_err(|error| error.to_string())
+}

@@ -1,0 +1,314 @@
+//! How far and how fast the robot drove.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ros2_memory_bag::Direction;
+use ros2_memory_msg::{Plan, Value};
+use ros2_memory_time::{LogTime, TimeRange};
+use serde_json::{Map, Value as Json, json};
+
+use super::{motion::position_plan, range::Window};
+use crate::{
+    ErrorCode, TypeView,
+    query::Query,
+    refusal::{Answer, Refusal},
+    roles::pose_topic,
+};
+
+/// How many waypoints a summary has at most.
+const MAX_WAYPOINTS: usize = 20;
+/// While reading, at most twice this many points are held.
+const HELD_POINTS: usize = 2048;
+
+/// The path in a window: its length, speeds and shape.
+pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
+    let snapshot = query.snapshot.clone();
+    let topic = pose_topic(&snapshot, query.types.map(), &query.settings.roles.pose)?;
+    let mut timeline = query.timeline(&[topic], window.range, Direction::Forward);
+    let places = snapshot.bags_touching(&[topic], window.range);
+    let mut plans: HashMap<*const TypeView, Result<Plan, String>> = HashMap::new();
+    let mut path = Path::new(query.settings.jitter_m, query.settings.max_speed_mps);
+    let (mut failed, mut reason) = (0u64, String::new());
+    while let Some(message) = timeline.next() {
+        let view = query.view(&message.contents.declared, message.channel_index);
+        let plan = plans.entry(Arc::as_ptr(&view)).or_insert_with(|| {
+            let paths = query.types.map().get(&view.type_name).cloned().unwrap_or_default();
+            position_plan(&view, &paths)
+        });
+        let mut at = [f64::NAN; 3];
+        let outcome = match plan {
+            Ok(plan) => plan
+                .run(message.payload, |part, value: Value<'_>| {
+                    if let (Some(slot), Some(number)) = (at.get_mut(part), value.as_f64()) {
+                        *slot = number;
+                    }
+                })
+                .map_err(|error| error.to_string()),
+            Err(reason) => Err(reason.clone()),
+        };
+        if let Err(why) = outcome {
+            failed += 1;
+            reason = why;
+            continue;
+        }
+        let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
+        path.add(message.log_time, at, bag.map_or(0, |bag| bag.run));
+    }
+    let covered = path.last.map(|last| TimeRange::closed(window.range.start, last.time));
+    query.account(timeline.report(), covered)?;
+    let (Some(first), Some(last)) = (path.first, path.last.map(|last| last.time)) else {
+        if failed > 0 {
+            let detail =
+                format!("{}: none of {failed} messages could be read: {reason}", topic.topic);
+            return Err(Refusal::new(ErrorCode::DecodeFailed, detail));
+        }
+        let end = window.range.end.saturating_sub_ns(1);
+        return Err(Refusal::no_data(format!(
+            "{} has no pose from {} to {end}",
+            topic.topic, window.range.start
+        ))
+        .hint(query.recorded()));
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a span of time in seconds")]
+    let duration_s = last.since_ns(first) as f64 / 1e9;
+    let avg_speed = if duration_s > 0.0 { path.distance_m / duration_s } else { 0.0 };
+    let mut map = Map::new();
+    map.insert("distance_m".into(), json!(path.distance_m));
+    map.insert("avg_speed".into(), json!(avg_speed));
+    map.insert("max_speed".into(), json!(path.fastest_mps));
+    map.insert("duration_s".into(), json!(duration_s));
+    map.insert("waypoints".into(), path.waypoints());
+    map.insert("topic".into(), json!(&*topic.topic));
+    map.insert("start".into(), json!(first.to_unix_s()));
+    map.insert("end".into(), json!(last.to_unix_s()));
+    map.insert("n_poses".into(), json!(path.n_poses));
+    let mut notes = query.notes.clone();
+    if window.was_clamped {
+        notes.push("the range was cut to what is recorded".to_owned());
+    }
+    for (count, what) in [
+        (path.n_jumps, "jumps of the pose count as no distance"),
+        (path.n_borders, "borders of recording sessions count as no distance"),
+        (path.n_invalid, "poses that are not finite were left out"),
+        (failed, "messages could not be read"),
+    ] {
+        if count > 0 {
+            notes.push(format!("{count} {what}"));
+        }
+    }
+    if !notes.is_empty() {
+        map.insert("note".into(), json!(notes.join("; ")));
+    }
+    Ok(Json::Object(map))
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pose {
+    time: LogTime,
+    at_m: [f64; 3],
+    run: u32,
+}
+
+/// What is gathered of a path, pose by pose.
+#[derive(Debug)]
+struct Path {
+    jitter_m: f64,
+    max_speed_mps: f64,
+    first: Option<LogTime>,
+    last: Option<Pose>,
+    distance_m: f64,
+    fastest_mps: f64,
+    n_poses: u64,
+    n_jumps: u64,
+    n_borders: u64,
+    n_invalid: u64,
+    /// Every `stride`-th pose.
+    held: Vec<Pose>,
+    stride: u64,
+}
+
+impl Path {
+    fn new(jitter_m: f64, max_speed_mps: f64) -> Self {
+        Self {
+            jitter_m,
+            max_speed_mps,
+            first: None,
+            last: None,
+            distance_m: 0.0,
+            fastest_mps: 0.0,
+            n_poses: 0,
+            n_jumps: 0,
+            n_borders: 0,
+            n_invalid: 0,
+            held: Vec::new(),
+            stride: 1,
+        }
+    }
+
+    fn add(&mut self, time: LogTime, at_m: [f64; 3], run: u32) {
+        let [x, y, z] = at_m;
+        // A type without height has no third part.
+        let at_m = [x, y, if z.is_nan() { 0.0 } else { z }];
+        if at_m.iter().any(|part| !part.is_finite()) {
+            self.n_invalid += 1;
+            return;
+        }
+        let pose = Pose { time, at_m, run };
+        if let Some(last) = self.last {
+            self.step(&last, &pose);
+        }
+        self.first.get_or_insert(time);
+        self.last = Some(pose);
+        self.hold(pose);
+        self.n_poses += 1;
+    }
+
+    fn step(&mut self, from: &Pose, to: &Pose) {
+        if from.run != to.run {
+            self.n_borders += 1;
+            return;
+        }
+        let step_m = distance(from, to);
+        #[expect(clippy::cast_precision_loss, reason = "a span of time in seconds")]
+        let step_s = to.time.since_ns(from.time) as f64 / 1e9;
+        if step_m > self.max_speed_mps * step_s {
+            // Two poses of one moment have no speed: they are a jump when they differ.
+            self.n_jumps += u64::from(step_m > 0.0);
+        } else if step_m >= self.jitter_m {
+            self.distance_m += step_m;
+            if step_s > 0.0 {
+                self.fastest_mps = self.fastest_mps.max(step_m / step_s);
+            }
+        }
+    }
+
+    fn hold(&mut self, pose: Pose) {
+        if !self.n_poses.is_multiple_of(self.stride) {
+            return;
+        }
+        self.held.push(pose);
+        if self.held.len() >= 2 * HELD_POINTS {
+            let mut index = 0;
+            self.held.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.stride *= 2;
+        }
+    }
+
+    /// The points that keep the path's shape: those that lie farthest from the line between the
+    /// points chosen so far (Douglas and Peucker 1973, stopped at a number instead of a distance).
+    fn waypoints(&self) -> Json {
+        let mut points = self.held.clone();
+        if let (Some(last), Some(end)) = (self.last, points.last())
+            && end.time != last.time
+        {
+            points.push(last);
+        }
+        let mut chosen = vec![0];
+        if points.len() > 1 {
+            chosen.push(points.len() - 1);
+        }
+        while chosen.len() < MAX_WAYPOINTS {
+            let farthest = chosen
+                .windows(2)
+                .filter_map(|pair| {
+                    let [from, to] = *pair else { return None };
+                    farthest_between(&points, from, to)
+                })
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            match farthest {
+                Some((index, offset_m)) if offset_m > 1e-3 => {
+                    let place = chosen.partition_point(|known| *known < index);
+                    chosen.insert(place, index);
+                }
+                _ => break,
+            }
+        }
+        chosen
+            .iter()
+            .filter_map(|index| points.get(*index))
+            .map(|pose| {
+                let [x, y, _] = pose.at_m;
+                json!({"timestamp": pose.time.to_unix_s(), "x": x, "y": y})
+            })
+            .collect()
+    }
+}
+
+fn distance(from: &Pose, to: &Pose) -> f64 {
+    let ([x0, y0, z0], [x1, y1, z1]) = (from.at_m, to.at_m);
+    ((x1 - x0).powi(2) + (y1 - y0).powi(2) + (z1 - z0).powi(2)).sqrt()
+}
+
+/// The point between two places that lies farthest from the line through them, and how far.
+fn farthest_between(points: &[Pose], from: usize, to: usize) -> Option<(usize, f64)> {
+    let (a, b) = (points.get(from)?.at_m, points.get(to)?.at_m);
+    let (dx, dy) = (b[0] - a[0], b[1] - a[1]);
+    let length_squared = dx * dx + dy * dy;
+    let between = points.get(from + 1..to)?;
+    between
+        .iter()
+        .enumerate()
+        .map(|(i, pose)| {
+            let (px, py) = (pose.at_m[0] - a[0], pose.at_m[1] - a[1]);
+            let along = if length_squared > 0.0 {
+                ((px * dx + py * dy) / length_squared).clamp(0.0, 1.0)
+            } else {
+                0.0
+            };
+            (from + 1 + i, (px - along * dx).hypot(py - along * dy))
+        })
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(points: &[(f64, f64)], jitter_m: f64) -> Path {
+        let mut path = Path::new(jitter_m, 20.0);
+        for (i, (x, y)) in (1u64..).zip(points) {
+            path.add(LogTime::from_ns(i * 1_000_000_000), [*x, *y, 0.0], 0);
+        }
+        path
+    }
+
+    #[test]
+    fn corners_are_kept_as_waypoints() {
+        let mut points: Vec<(f64, f64)> = (0..1000).map(|i| (f64::from(i) * 0.01, 0.0)).collect();
+        points.extend((0..1000).map(|i| (10.0, f64::from(i) * 0.01)));
+        let path = path(&points, 0.0);
+        let waypoints = path.waypoints();
+        let waypoints = waypoints.as_array().unwrap();
+        assert!(waypoints.len() <= MAX_WAYPOINTS);
+        let corner = waypoints.iter().any(|w| {
+            let part = |name: &str| w[name].as_f64().unwrap();
+            (part("x") - 10.0).abs() < 0.05 && part("y").abs() < 0.05
+        });
+        assert!(corner, "{waypoints:?}");
+    }
+
+    #[test]
+    fn jitter_jumps_and_borders_are_no_distance() {
+        let still = path(&[(0.0, 0.0), (0.01, 0.0), (0.0, 0.0), (1.0, 0.0)], 0.05);
+        assert!((still.distance_m - 1.0).abs() < 1e-12);
+        let mut jump = path(&[(0.0, 0.0), (1.0, 0.0), (500.0, 0.0), (501.0, 0.0)], 0.0);
+        assert!((jump.distance_m - 2.0).abs() < 1e-12 && jump.n_jumps == 1);
+        jump.add(LogTime::from_ns(60_000_000_000), [502.0, 0.0, 0.0], 1);
+        assert!((jump.distance_m - 2.0).abs() < 1e-12 && jump.n_borders == 1);
+    }
+
+    #[test]
+    fn a_week_of_poses_holds_few_points() {
+        let mut path = Path::new(0.0, 20.0);
+        for i in 0..1_000_000u32 {
+            let x = f64::from(i) * 0.001;
+            path.add(LogTime::from_ns(u64::from(i) * 50_000_000), [x, x.sin(), 0.0], 0);
+        }
+        assert!(path.held.len() <= 2 * HELD_POINTS);
+        assert_eq!(path.waypoints().as_array().unwrap().len(), MAX_WAYPOINTS);
+    }
+}

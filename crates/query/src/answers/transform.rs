@@ -1,0 +1,253 @@
+//! Where one frame was in another.
+
+use std::collections::BTreeSet;
+
+use ros2_memory_bag::Direction;
+use ros2_memory_catalog::{Run as Session, Snapshot};
+use ros2_memory_index::{EdgeSpan, TransformReader, TransformSample, is_transform_type};
+use ros2_memory_tf::{Buffer, Limits, LookupError, Quaternion, Run, Transform};
+use ros2_memory_time::{LogTime, TimeRange};
+use serde_json::{Map, Value as Json, json};
+
+use super::{nearest::When, topics::nothing_recorded};
+use crate::{
+    ErrorCode,
+    names::nearest,
+    query::Query,
+    refusal::{Answer, Refusal},
+    roles::transform_topics,
+};
+
+/// Header stamps may differ this much from the time of recording.
+const STAMP_SKEW_NS: u64 = 10_000_000_000;
+
+/// The pose of `child` in `parent` at a moment.
+pub(crate) fn transform(query: &mut Query<'_>, parent: &str, child: &str, when: When) -> Answer {
+    let (parent, child) = (bare(parent), bare(child));
+    let at = when.moment.at;
+    let snapshot = query.snapshot.clone();
+    let edges = snapshot.edges();
+    if edges.is_empty() {
+        return Err(match snapshot.time_span() {
+            None => nothing_recorded(query),
+            Some(_) => Refusal::no_data("no transforms are recorded"),
+        });
+    }
+    for frame in [parent, child] {
+        let frames = || edges.iter().flat_map(|edge| [&*edge.parent, &*edge.child]);
+        if !frames().any(|known| known == frame) {
+            let frames: BTreeSet<&str> = frames().collect();
+            let near = nearest(frame, frames.into_iter());
+            let shown: String = frame.chars().filter(|c| !c.is_control()).take(80).collect();
+            let refusal = Refusal::new(
+                ErrorCode::UnknownFrame,
+                format!("no transform names a frame {shown:?}"),
+            );
+            return Err(if near.is_empty() {
+                refusal.hint("list_frames shows what there is")
+            } else {
+                refusal.hint(format!("the nearest names are {}", near.join(", ")))
+            });
+        }
+    }
+    let buffer = fill(query, at)?;
+    let found = buffer.lookup(parent, child, at);
+    let transform = found.map_err(|error| refusal(&error, &edges, parent, child, at))?;
+    let [x, y, z] = transform.translation_m;
+    let q = transform.rotation;
+    let mut map = Map::new();
+    map.insert("translation".into(), json!({"x": x, "y": y, "z": z}));
+    map.insert("rotation".into(), json!({"x": q.x, "y": q.y, "z": q.z, "w": q.w}));
+    map.insert("yaw_deg".into(), json!(q.yaw_rad().to_degrees()));
+    map.insert("parent".into(), json!(parent));
+    map.insert("child".into(), json!(child));
+    map.insert("timestamp".into(), json!(at.to_unix_s()));
+    map.insert("timestamp_ns".into(), json!(at.as_ns().to_string()));
+    map.insert("age_s".into(), json!(query.age_s(at)));
+    let mut notes = query.notes.clone();
+    if buffer.rejected() > 0 {
+        notes.push(format!("{} transforms that are none were left out", buffer.rejected()));
+    }
+    if !notes.is_empty() {
+        map.insert("note".into(), json!(notes.join("; ")));
+    }
+    Ok(Json::Object(map))
+}
+
+/// The frames, and which transforms join them.
+pub(crate) fn list_frames(query: &Query<'_>) -> Answer {
+    let edges = query.snapshot.edges();
+    if edges.is_empty() {
+        return Err(match query.snapshot.time_span() {
+            None => nothing_recorded(query),
+            Some(_) => Refusal::no_data("no transforms are recorded"),
+        });
+    }
+    let frames: BTreeSet<&str> = edges.iter().flat_map(|e| [&*e.parent, &*e.child]).collect();
+    let listed: Vec<Json> = edges
+        .iter()
+        .map(|edge| {
+            json!({
+                "parent": &*edge.parent,
+                "child": &*edge.child,
+                "static": edge.is_static,
+                "first_ts": edge.first.to_unix_s(),
+                "last_ts": edge.last.to_unix_s(),
+            })
+        })
+        .collect();
+    let mut map = Map::new();
+    map.insert("frames".into(), json!(frames));
+    map.insert("edges".into(), Json::Array(listed));
+    if !query.notes.is_empty() {
+        map.insert("note".into(), json!(query.notes.join("; ")));
+    }
+    Ok(Json::Object(map))
+}
+
+/// Old transform libraries write a leading slash, which is no part of the name.
+fn bare(frame: &str) -> &str {
+    frame.strip_prefix('/').unwrap_or(frame)
+}
+
+/// A buffer with every transform that can matter at a moment.
+fn fill(query: &mut Query<'_>, at: LogTime) -> Result<Buffer, Refusal> {
+    let limits = Limits {
+        max_gap_ns: query.settings.max_transform_gap_ns,
+        max_extrapolation_ns: query.settings.max_extrapolation_ns,
+    };
+    let mut buffer = Buffer::new(limits);
+    let snapshot = query.snapshot.clone();
+    let mut reader = TransformReader::new(query.types.library().clone());
+    for run in snapshot.runs_at(at) {
+        insert_static(&mut buffer, &mut reader, run, at);
+    }
+    let topics = transform_topics(&snapshot, &query.settings.roles.transforms)?;
+    let reach = limits.max_gap_ns.max(limits.max_extrapolation_ns).saturating_add(STAMP_SKEW_NS);
+    let range = TimeRange::closed(at.saturating_sub_ns(reach), at.saturating_add_ns(reach));
+    let places = snapshot.bags_touching(&topics, range);
+    let mut timeline = query.timeline_over(&places, &topics, range, Direction::Forward);
+    while let Some(message) = timeline.next() {
+        let declared = &message.contents.declared;
+        if is_latched(&snapshot, &places, &message) {
+            continue;
+        }
+        let Some(plan) = reader.plan(declared, message.channel_index) else { continue };
+        let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
+        let run = Run(bag.map_or(0, |bag| bag.run));
+        TransformReader::read(&plan, message.log_time, message.payload, |sample| {
+            // Only samples around the moment can take part in an answer.
+            if sample.time.abs_diff_ns(at) <= reach {
+                // What is no transform is counted by the buffer.
+                let _counted =
+                    buffer.insert(&sample.parent, &sample.child, sample.time, run, pose(sample));
+            }
+        });
+    }
+    query.account(timeline.report(), None)?;
+    Ok(buffer)
+}
+
+/// Whether a message is on a channel whose messages the catalog holds as static transforms.
+fn is_latched(snapshot: &Snapshot, places: &[u32], message: &ros2_memory_bag::Message<'_>) -> bool {
+    let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
+    bag.is_some_and(|bag| {
+        bag.entry.latched.iter().any(|latched| latched.channel == message.channel_index)
+    })
+}
+
+/// The static transforms in force at a moment: the union over a run's publishers, by child
+/// frame the last before it, else the first.
+fn insert_static(buffer: &mut Buffer, reader: &mut TransformReader, run: &Session, at: LogTime) {
+    let mut samples: Vec<(LogTime, TransformSample)> = Vec::new();
+    for (entry, message) in run.latched_messages() {
+        let declared = &entry.contents.declared;
+        let is_transform = declared
+            .channel(message.channel)
+            .is_some_and(|channel| is_transform_type(declared.type_name(channel)));
+        let Some(plan) = reader.plan(declared, message.channel).filter(|_| is_transform) else {
+            continue;
+        };
+        TransformReader::read(&plan, message.log_time, &message.payload, |sample| {
+            samples.push((message.log_time, sample.clone()));
+        });
+    }
+    // A later insert replaces an earlier one of the same child: those after the moment go first,
+    // the nearest last, then those before it in order.
+    let (before, mut after): (Vec<_>, Vec<_>) =
+        samples.into_iter().partition(|(log_time, _)| *log_time <= at);
+    after.reverse();
+    for (_, sample) in after.iter().chain(&before) {
+        let _counted = buffer.insert_static(&sample.parent, &sample.child, pose(sample));
+    }
+}
+
+fn pose(sample: &TransformSample) -> Transform {
+    let [x, y, z, w] = sample.rotation;
+    Transform { translation_m: sample.translation_m, rotation: Quaternion { x, y, z, w } }
+}
+
+/// Turns a failed look-up into a refusal, with what the whole recording knows of the frames.
+fn refusal(
+    error: &LookupError,
+    edges: &[EdgeSpan],
+    parent: &str,
+    child: &str,
+    at: LogTime,
+) -> Refusal {
+    let code = match error {
+        LookupError::Reparented { .. } => ErrorCode::Reparented,
+        LookupError::Extrapolation { .. } => ErrorCode::Extrapolation,
+        // The buffer holds the transforms around the moment. Frames that other moments join are
+        // not strangers: there is only nothing now.
+        LookupError::UnknownFrame { .. } | LookupError::NotConnected { .. }
+            if are_joined(edges, parent, child) =>
+        {
+            let spans: Vec<String> = edges
+                .iter()
+                .filter(|edge| !edge.is_static)
+                .take(5)
+                .map(|edge| {
+                    format!(
+                        "{} -> {} from {} to {}",
+                        edge.parent, edge.child, edge.first, edge.last
+                    )
+                })
+                .collect();
+            return Refusal::new(
+                ErrorCode::Extrapolation,
+                format!("no transforms around {at} join {parent} and {child}"),
+            )
+            .hint(format!("recorded are {}", spans.join("; ")));
+        }
+        LookupError::UnknownFrame { .. } | LookupError::NotConnected { .. } => {
+            ErrorCode::NotConnected
+        }
+        _ => ErrorCode::NotConnected,
+    };
+    let refusal = Refusal::new(code, error.to_string());
+    match code {
+        ErrorCode::NotConnected => refusal.hint("list_frames shows which frames are joined"),
+        _ => refusal,
+    }
+}
+
+/// Whether any transforms of any time lead from one frame to the other.
+fn are_joined(edges: &[EdgeSpan], a: &str, b: &str) -> bool {
+    let mut reached: BTreeSet<&str> = BTreeSet::from([a]);
+    loop {
+        let before = reached.len();
+        for edge in edges {
+            if reached.contains(&*edge.parent) || reached.contains(&*edge.child) {
+                reached.insert(&edge.parent);
+                reached.insert(&edge.child);
+            }
+        }
+        if reached.contains(b) {
+            return true;
+        }
+        if reached.len() == before {
+            return false;
+        }
+    }
+}

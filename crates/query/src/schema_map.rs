@@ -1,0 +1,48 @@
+use std::collections::HashMap;
+
+use ros2_memory_msg::{FieldPath, canonical_type_name};
+
+/// For each message type, which fields a reply shows and what they mean.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SchemaMap {
+    types: HashMap<String, TypePaths>,
+}
+
+/// The paths of one message type.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TypePaths {
+    /// The fields of a reply, in order. Some names have a meaning: `value` is what conditions
+    /// look at; `position` and `orientation` make a pose; `linear_velocity` and
+    /// `angular_velocity` a velocity; `frame` and `child_frame` name the frames of these.
+    pub fields: Vec<(String, FieldPath)>,
+    /// Where labels are: what `contains` looks at in arrays of structs.
+    pub labels: Vec<FieldPath>,
+    /// Where free text is.
+    pub text: Vec<FieldPath>,
+    /// Where positions are, when not at the field `position`.
+    pub position: Option<FieldPath>,
+}
+
+impl SchemaMap {
+    /// Sets the paths of a type.
+    pub fn insert(&mut self, type_name: &str, paths: TypePaths) {
+        self.types.insert(canonical_type_name(type_name).into_owned(), paths);
+    }
+
+    /// The paths of a type.
+    pub fn get(&self, type_name: &str) -> Option<&TypePaths> {
+        self.types.get(&*canonical_type_name(type_name))
+    }
+}
+
+impl TypePaths {
+    /// The path of a field by its name in replies.
+    pub fn field(&self, name: &str) -> Option<&FieldPath> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, path)| path)
+    }
+
+    /// Where `near_position` looks.
+    pub fn position(&self) -> Option<&FieldPath> {
+        self.position.as_ref().or_else(|| self.field("position"))
+    }
+}

@@ -1,0 +1,226 @@
+//! Every tool, in the order in which clients list them.
+
+use super::{Argument, ArgumentKind as Kind, ToolSpec};
+use crate::answers::{
+    matching::{find_last_match, value_when},
+    motion::{position, velocity},
+    nearest::topic_at,
+    range::topic_in,
+    topics::{data_time_range, list_recorded_topics},
+    trajectory::summary,
+    transform::{list_frames, transform},
+};
+
+const fn required(name: &'static str, kind: Kind, description: &'static str) -> Argument {
+    Argument { name, kind, is_required: true, description }
+}
+
+const fn optional(name: &'static str, kind: Kind, description: &'static str) -> Argument {
+    Argument { name, kind, is_required: false, description }
+}
+
+const TOPIC: Argument = required("topic", Kind::Text, "Name or glob, such as /odom");
+const TIMESTAMP: Argument = required("timestamp", Kind::Time, "Unix seconds, or \"-10s\"");
+const SECONDS_AGO: Argument = required("seconds_ago", Kind::Number, "");
+const SECONDS: Argument = required("seconds", Kind::Number, "How far back");
+const START: Argument = required("start", Kind::Time, "Unix seconds, or \"-60s\"");
+const END: Argument = required("end", Kind::Time, "Unix seconds, or \"now\"");
+const TOLERANCE_S: Argument =
+    optional("tolerance_s", Kind::Number, "How much older a message may be; default 0.1");
+const MAX_SAMPLES: Argument = optional("max_samples", Kind::Count, "Default 100");
+const PARENT: Argument = required("parent", Kind::Text, "Frame to express it in, such as map");
+const CHILD: Argument = required("child", Kind::Text, "Frame to place, such as base_link");
+const CONDITION_TYPE: Argument = required("condition_type", Kind::ConditionType, "");
+const VALUE: Argument = required(
+    "value",
+    Kind::Any,
+    "contains: text. equals: text, number or boolean. near_position: {\"x\":1,\"y\":2}",
+);
+const FIELD: Argument =
+    optional("field", Kind::Text, "Field path to compare, such as pose.pose.position.x");
+const TOLERANCE_M: Argument =
+    optional("tolerance_m", Kind::Number, "For near_position; default 0.5");
+
+/// On every tool: how long the reply may be.
+pub(crate) const MAX_BYTES: &str = "max_bytes";
+const BYTES: Argument = optional(MAX_BYTES, Kind::Count, "");
+
+/// Every tool, in the order in which clients list them.
+pub const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "list_recorded_topics",
+        title: "List recorded topics",
+        description: "What is recorded: each topic with its type, count and first and last time. \
+                      Call it first when you do not know the topics.",
+        arguments: &[BYTES],
+        answer: |query, _| Ok(list_recorded_topics(query)),
+    },
+    ToolSpec {
+        name: "data_time_range",
+        title: "Recorded time range",
+        description: "The earliest and latest recorded time, and the gaps between. Use it to see \
+                      how far back the memory reaches.",
+        arguments: &[BYTES],
+        answer: |query, _| data_time_range(query),
+    },
+    ToolSpec {
+        name: "get_topic_at_time",
+        title: "Message at a time",
+        description: "The newest message of a topic at a time or just before. no_data, with the \
+                      nearest earlier and later times, when there is none within the tolerance.",
+        arguments: &[TOPIC, TIMESTAMP, TOLERANCE_S, BYTES],
+        answer: |query, given| {
+            topic_at(query, given.text("topic")?, given.when()?, given.tolerance_ns()?)
+        },
+    },
+    ToolSpec {
+        name: "get_topic_seconds_ago",
+        title: "Message some seconds ago",
+        description: "The message of a topic that was newest that many seconds ago, such as \
+                      {\"topic\":\"/battery_state\",\"seconds_ago\":30,\"tolerance_s\":2}.",
+        arguments: &[TOPIC, SECONDS_AGO, TOLERANCE_S, BYTES],
+        answer: |query, given| {
+            let when = given.when_ago(query)?;
+            topic_at(query, given.text("topic")?, when, given.tolerance_ns()?)
+        },
+    },
+    ToolSpec {
+        name: "get_topic_in_range",
+        title: "Messages in a range",
+        description: "The messages of a topic from start to end, evenly thinned to max_samples; \
+                      the last element then has the true total. no_data when there is none.",
+        arguments: &[TOPIC, START, END, MAX_SAMPLES, BYTES],
+        answer: |query, given| {
+            let window = given.window(query)?;
+            topic_in(query, given.text("topic")?, window, given.max_samples()?)
+        },
+    },
+    ToolSpec {
+        name: "get_topic_in_last",
+        title: "Messages of the last seconds",
+        description: "As get_topic_in_range, for the last seconds before now.",
+        arguments: &[TOPIC, SECONDS, MAX_SAMPLES, BYTES],
+        answer: |query, given| {
+            let window = given.window_ago(query)?;
+            topic_in(query, given.text("topic")?, window, given.max_samples()?)
+        },
+    },
+    ToolSpec {
+        name: "get_position_at",
+        title: "Position at a time",
+        description: "Where the robot was: x, y, z in metres, yaw_deg, and the frame they are in.",
+        arguments: &[TIMESTAMP, TOLERANCE_S, BYTES],
+        answer: |query, given| position(query, given.when()?, given.tolerance_ns()?),
+    },
+    ToolSpec {
+        name: "get_position_seconds_ago",
+        title: "Position some seconds ago",
+        description: "Where the robot was that many seconds ago, for \"where was I 10 s ago?\": \
+                      {\"seconds_ago\":10}.",
+        arguments: &[SECONDS_AGO, TOLERANCE_S, BYTES],
+        answer: |query, given| {
+            let when = given.when_ago(query)?;
+            position(query, when, given.tolerance_ns()?)
+        },
+    },
+    ToolSpec {
+        name: "get_velocity_at",
+        title: "Velocity at a time",
+        description: "How the robot moved: linear m/s and angular rad/s, in its own frame.",
+        arguments: &[TIMESTAMP, TOLERANCE_S, BYTES],
+        answer: |query, given| velocity(query, given.when()?, given.tolerance_ns()?),
+    },
+    ToolSpec {
+        name: "get_velocity_seconds_ago",
+        title: "Velocity some seconds ago",
+        description: "How the robot moved that many seconds ago.",
+        arguments: &[SECONDS_AGO, TOLERANCE_S, BYTES],
+        answer: |query, given| {
+            let when = given.when_ago(query)?;
+            velocity(query, when, given.tolerance_ns()?)
+        },
+    },
+    ToolSpec {
+        name: "get_transform_at",
+        title: "Transform at a time",
+        description: "The pose of frame child in frame parent, interpolated. Errors unknown_frame, \
+                      not_connected, extrapolation and reparented say what is wrong.",
+        arguments: &[PARENT, CHILD, TIMESTAMP, BYTES],
+        answer: |query, given| {
+            transform(query, given.text("parent")?, given.text("child")?, given.when()?)
+        },
+    },
+    ToolSpec {
+        name: "get_transform_seconds_ago",
+        title: "Transform some seconds ago",
+        description: "As get_transform_at, that many seconds ago.",
+        arguments: &[PARENT, CHILD, SECONDS_AGO, BYTES],
+        answer: |query, given| {
+            let when = given.when_ago(query)?;
+            transform(query, given.text("parent")?, given.text("child")?, when)
+        },
+    },
+    ToolSpec {
+        name: "list_frames",
+        title: "List frames",
+        description: "The coordinate frames, and the parent and child of each transform with its \
+                      first and last time.",
+        arguments: &[BYTES],
+        answer: |query, _| list_frames(query),
+    },
+    ToolSpec {
+        name: "find_last_match",
+        title: "Last time a condition held",
+        description: "The newest message that matches, for \"when did you last see scissors?\": \
+                      {\"topic\":\"/vision/*/scene_objects\",\"condition_type\":\"contains\",\
+                      \"value\":\"scissors\"}. contains ignores case. null: never.",
+        arguments: &[TOPIC, CONDITION_TYPE, VALUE, FIELD, TOLERANCE_M, BYTES],
+        answer: |query, given| {
+            let search = given.search(query, "topic")?;
+            find_last_match(query, &search)
+        },
+    },
+    ToolSpec {
+        name: "get_value_when",
+        title: "Value when a condition held",
+        description: "What value_topic said when condition_topic last matched, for \"where was I \
+                      when I last saw scissors?\": value_topic /odom. Older matches are tried, up \
+                      to 100, when a newer one has no value within the tolerance. null: no match.",
+        arguments: &[
+            required("value_topic", Kind::Text, "Topic to read, such as /odom"),
+            required("condition_topic", Kind::Text, "Topic to search, name or glob"),
+            CONDITION_TYPE,
+            VALUE,
+            FIELD,
+            TOLERANCE_M,
+            TOLERANCE_S,
+            BYTES,
+        ],
+        answer: |query, given| {
+            let search = given.search(query, "condition_topic")?;
+            value_when(query, given.text("value_topic")?, &search, given.tolerance_ns()?)
+        },
+    },
+    ToolSpec {
+        name: "trajectory_summary",
+        title: "Trajectory in a range",
+        description: "How far the robot drove from start to end: distance_m, avg_speed, max_speed, \
+                      duration_s, and up to 20 waypoints.",
+        arguments: &[START, END, BYTES],
+        answer: |query, given| {
+            let window = given.window(query)?;
+            summary(query, window)
+        },
+    },
+    ToolSpec {
+        name: "recent_trajectory_summary",
+        title: "Trajectory of the last seconds",
+        description: "As trajectory_summary, for \"how far did I drive in the last minute?\": \
+                      {\"seconds\":60}.",
+        arguments: &[SECONDS, BYTES],
+        answer: |query, given| {
+            let window = given.window_ago(query)?;
+            summary(query, window)
+        },
+    },
+];
