@@ -72,7 +72,7 @@ impl Catalog {
         let mut known = open_known(settings.clone())?;
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
-                snapshot: Arc::default(),
+                snapshot: Arc::new(Snapshot::before_the_first_look()),
                 refreshes: 0,
                 refreshed_at: None,
                 last_report: RefreshReport::default(),
@@ -213,11 +213,13 @@ fn open_known(mut settings: Settings) -> Result<Known, CatalogError> {
 
 fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings) {
     let mut watcher = None;
+    let mut was_watch_tried = false;
     loop {
-        // Not before the folder exists; a watch that fails is tried again with each look.
-        if watcher.is_none() && settings.bag_dir.is_dir() {
+        // Not before the folder exists, and once: where there are no events, there will be none.
+        if !was_watch_tried && settings.bag_dir.is_dir() {
             let waking = shared.clone();
             watcher = watch(&settings.bag_dir, move || waking.want_refresh());
+            was_watch_tried = true;
         }
         shared.lock().is_wanted = false;
         let report = known.refresh(&mut |snapshot| {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use ros2_memory_bag::{Contents, Declarations, FileIdentity, FoundFile, discover};
+use ros2_memory_bag::{Contents, Declarations, FileIdentity, FoundFile, discover, run_key};
 use ros2_memory_index::{BagEntry, Indexer};
 
 use crate::{Settings, Snapshot, Store};
@@ -101,8 +101,14 @@ impl Known {
     /// state on the way to `show`. Unchanged bags are not opened.
     pub(crate) fn refresh(&mut self, show: &mut dyn FnMut(Snapshot)) -> RefreshReport {
         let discovery = discover(&self.settings.bag_dir);
-        let mut report = RefreshReport::default();
+        let mut report = RefreshReport { known: self.entries.len(), ..RefreshReport::default() };
         let root = self.settings.bag_dir.clone();
+        if let Some(rejected) = discovery.rejected.iter().find(|rejected| rejected.path == root) {
+            // A disk that is away for a moment has lost no bags.
+            tracing::debug!(reason = rejected.reason, "the bag directory cannot be listed");
+            show(self.snapshot(None));
+            return report;
+        }
         let relative = |path: &Path| path.strip_prefix(&root).unwrap_or(path).to_owned();
         let found: HashMap<Arc<Path>, FoundFile> = discovery
             .files
@@ -130,6 +136,9 @@ impl Known {
         // Newest first, so that questions about the recent past are answered soonest.
         work.sort_by(|a, b| (b.1.mtime_ns, &b.0).cmp(&(a.1.mtime_ns, &a.0)));
         report.indexed = work.len();
+        if work.len() > BATCH {
+            show(self.snapshot(Some(self.progress(found.len()))));
+        }
         self.index(&work, found.len(), show);
         self.save(&vanished);
         report.known = self.entries.len();
@@ -143,6 +152,11 @@ impl Known {
             self.shown_refused = Some(report.refused);
         }
         report
+    }
+
+    fn progress(&self, total: usize) -> IndexProgress {
+        let done = self.entries.len() + self.refused.len();
+        IndexProgress { done: done.min(total), total }
     }
 
     fn drop_vanished(&mut self, found: &HashMap<Arc<Path>, FoundFile>) -> Vec<Arc<Path>> {
@@ -199,8 +213,7 @@ impl Known {
                 }
             }
             if shown.elapsed() >= SHOW_EVERY {
-                let done = self.entries.len() + self.refused.len();
-                show(self.snapshot(Some(IndexProgress { done: done.min(total), total })));
+                show(self.snapshot(Some(self.progress(total))));
                 shown = Instant::now();
             }
         }
@@ -237,6 +250,9 @@ impl Known {
         let outcome = if self.store.needs_rewrite() {
             let entries: Vec<_> =
                 self.entries.values().filter(|entry| is_settled(entry)).cloned().collect();
+            // Latched messages live as long as their run has a bag.
+            let runs: HashSet<PathBuf> = self.entries.keys().map(|path| run_key(path)).collect();
+            self.gone.retain(|path, _| runs.contains(&run_key(path)));
             let gone: Vec<_> = self.gone.values().cloned().collect();
             self.stored = entries.iter().map(|entry| entry.path.clone()).collect();
             self.store.rewrite(&entries, &gone)

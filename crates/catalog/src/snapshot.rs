@@ -30,6 +30,8 @@ pub struct Snapshot {
     refused: Vec<Refused>,
     progress: Option<IndexProgress>,
     n_entries: usize,
+    /// The bags in which something is wrong.
+    damaged: Vec<Arc<BagEntry>>,
 }
 
 /// A bag that holds messages.
@@ -98,6 +100,11 @@ impl Run {
 }
 
 impl Snapshot {
+    /// The view before the bag directory was looked at for the first time.
+    pub(crate) fn before_the_first_look() -> Self {
+        Self { progress: Some(IndexProgress { done: 0, total: 0 }), ..Self::default() }
+    }
+
     /// Puts a view together from the entries of bags that exist, and of bags that are gone.
     pub(crate) fn new(
         root: &Path,
@@ -108,9 +115,13 @@ impl Snapshot {
     ) -> Self {
         let mut n_entries = 0;
         let mut declared_only = Vec::new();
+        let mut damaged = Vec::new();
         let mut bags: Vec<BagView> = Vec::new();
         for entry in entries {
             n_entries += 1;
+            if !entry.contents.damage.is_empty() {
+                damaged.push(entry.clone());
+            }
             match entry.contents.time_span() {
                 Some((first, last)) => {
                     let channels = totals(&entry);
@@ -141,6 +152,7 @@ impl Snapshot {
             refused,
             progress,
             n_entries,
+            damaged,
         }
     }
 
@@ -189,6 +201,25 @@ impl Snapshot {
     /// Files that could not be indexed, with the reason.
     pub fn refused(&self) -> &[Refused] {
         &self.refused
+    }
+
+    /// The bags in which something is wrong; what is whole in them is served.
+    pub fn damaged(&self) -> &[Arc<BagEntry>] {
+        &self.damaged
+    }
+
+    /// The damaged bags that may have lost messages of one of `topics` within `range`.
+    pub fn losses(&self, topics: &[&TopicSummary], range: TimeRange) -> usize {
+        let may_have_lost = |entry: &&Arc<BagEntry>| {
+            let contents = &entry.contents;
+            let touches =
+                contents.time_span().is_none_or(|(first, last)| range.touches(first, last));
+            let declares = |topic: &&TopicSummary| {
+                contents.declared.channels.iter().any(|channel| channel.topic == topic.topic)
+            };
+            touches && topics.iter().any(declares)
+        };
+        self.damaged.iter().filter(may_have_lost).count()
     }
 
     /// How far indexing has come, while it is not finished.

@@ -113,7 +113,15 @@ impl Memory {
             let max_bytes = given
                 .count(crate::tools::MAX_BYTES, most as u64)?
                 .unwrap_or(self.0.settings.reply_bytes);
-            let reply = (spec.answer)(query, &given)?;
+            let mut reply = (spec.answer)(query, &given)?;
+            // A list says it in its last element, and null has no place for it.
+            if let Value::Object(map) = &mut reply
+                && !query.notes.is_empty()
+            {
+                let own = map.get("note").and_then(Value::as_str).map(ToOwned::to_owned);
+                let words: Vec<String> = own.into_iter().chain(query.notes.clone()).collect();
+                map.insert("note".into(), Value::String(words.join("; ")));
+            }
             Ok(budget::fit(reply, max_bytes))
         })
     }

@@ -58,11 +58,15 @@ impl<'m> Query<'m> {
             with_angles: true,
         };
         let mut notes = Vec::new();
-        if let Some(progress) = snapshot.progress() {
-            notes.push(format!(
+        match snapshot.progress() {
+            Some(progress) if progress.total == 0 => {
+                notes.push("still indexing: the bag directory is being looked through".to_owned());
+            }
+            Some(progress) => notes.push(format!(
                 "still indexing: {} of {} bags are known, the newest first",
                 progress.done, progress.total
-            ));
+            )),
+            None => {}
         }
         Self {
             settings,
@@ -147,6 +151,16 @@ impl<'m> Query<'m> {
             })
             .sum();
         n_chunks as u64
+    }
+
+    /// Says so when damaged bags may have lost messages of some topics within a range.
+    pub(crate) fn note_losses(&mut self, topics: &[&TopicSummary], range: TimeRange) {
+        let n_bags = self.snapshot.losses(topics, range);
+        if n_bags > 0 {
+            self.notes.push(format!(
+                "{n_bags} bags of that time are damaged: what is whole in them was searched"
+            ));
+        }
     }
 
     /// Takes what a timeline cost into account, and what it had to pass over.

@@ -31,18 +31,13 @@ pub(crate) fn velocity_topic<'s>(
 }
 
 /// The topics that carry transforms, static and dynamic.
-pub(crate) fn transform_topics<'s>(
-    snapshot: &'s Snapshot,
-    role: &Role,
-) -> Result<Vec<&'s TopicSummary>, Refusal> {
+pub(crate) fn transform_topics<'s>(snapshot: &'s Snapshot, role: &Role) -> Vec<&'s TopicSummary> {
     match role {
-        Role::Topics(names) => Ok(names
-            .iter()
-            .filter_map(|name| resolve_topics(snapshot, name).ok())
-            .flatten()
-            .collect()),
+        Role::Topics(names) => {
+            names.iter().filter_map(|name| resolve_topics(snapshot, name).ok()).flatten().collect()
+        }
         Role::Auto => {
-            Ok(snapshot.topics().filter(|topic| is_transform_type(&topic.type_name)).collect())
+            snapshot.topics().filter(|topic| is_transform_type(&topic.type_name)).collect()
         }
     }
 }

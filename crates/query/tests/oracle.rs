@@ -8,36 +8,25 @@
 mod asker;
 #[path = "oracle/checks.rs"]
 mod checks;
+mod common;
 #[path = "oracle/question.rs"]
 mod question;
 
-use std::{collections::BTreeMap, fs, io, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, io};
 
-use ros2_memory_config::{Loader, load_definitions};
-use ros2_memory_query::{CallContext, Memory, Reply};
+use ros2_memory_query::Memory;
 use ros2_memory_testkit::{
     odd_files::{OddFile, OddPlace, write_odd_files},
     oracle::Oracle,
     random_sets::RandomSet,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use self::{asker::Asker, checks::samples_of};
-
-/// Opens the directory as it stands, with everything in it known.
-fn memory_over(dir: &Path) -> Memory {
-    let loader = Loader {
-        dir: None,
-        overrides: vec![format!("recording.bag_dir={}", dir.display()), "recorder=none".to_owned()],
-    };
-    let loaded = loader.load(&|_| None).expect("the shipped configuration loads");
-    let library = Arc::new(load_definitions(&[]).library);
-    let memory =
-        Memory::open(loaded.catalog_settings(library), loaded.query_settings(), loaded.schema_map())
-            .expect("the bag directory opens");
-    assert!(memory.wait_until_indexed(Duration::from_secs(30)));
-    memory
-}
+use self::{
+    asker::Asker,
+    checks::samples_of,
+    common::{call, memory_over},
+};
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -146,11 +135,6 @@ fn ask_all(memory: &Memory, set: &RandomSet, oracle: &Oracle<'_>, tally: &mut Ta
             ));
         }
     }
-}
-
-fn call(memory: &Memory, tool: &str, arguments: &Value) -> Reply {
-    let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
-    memory.call(tool, &arguments, &CallContext::with_time_limit(Duration::from_secs(25)))
 }
 
 /// Whether `memory` serves of an odd entry what it has to and nothing that was not recorded.

@@ -64,6 +64,13 @@ pub(crate) enum Command {
     Demo(DemoArgs),
 }
 
+impl Command {
+    /// Whether it runs until it is told to end.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self, Self::Serve(_)) || matches!(self, Self::Demo(args) if !args.write_only)
+    }
+}
+
 /// What every command over a bag directory takes.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ConfigOptions {
@@ -109,7 +116,7 @@ pub(crate) struct IndexArgs {
 pub(crate) struct QueryArgs {
     #[command(flatten)]
     pub(crate) config: ConfigOptions,
-    /// The tool, such as get_position_seconds_ago.
+    /// The tool, such as `get_position_seconds_ago`.
     pub(crate) tool: String,
     /// Its arguments: --NAME VALUE, or --json OBJECT for all of them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "--NAME VALUE")]
@@ -140,7 +147,7 @@ pub(crate) struct CatArgs {
     /// The moment before which it ends.
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) end: Option<String>,
-    /// The stored payload as data_base64 instead of its fields.
+    /// The stored payload as `data_base64` instead of its fields.
     #[arg(long)]
     pub(crate) raw: bool,
     /// Folders of .msg files, for recordings that hold no definitions.

@@ -6,12 +6,15 @@ use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberI
 
 use crate::cli::LogFormat;
 
-/// What is logged when RUST_LOG does not say: the MCP library reports each notification.
-const DEFAULT_FILTER: &str = "info,rmcp=error";
+/// What is logged when `RUST_LOG` does not say: the MCP library reports each notification.
+const SERVER_FILTER: &str = "info,rmcp=error";
+/// Commands that end by themselves say what they did on their own.
+const COMMAND_FILTER: &str = "warn";
 
-pub(crate) fn start(format: LogFormat) {
-    let filter =
-        EnvFilter::try_from_default_env().unwrap_or_else(|_unset| EnvFilter::new(DEFAULT_FILTER));
+pub(crate) fn start(format: LogFormat, is_server: bool) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_unset| {
+        EnvFilter::new(if is_server { SERVER_FILTER } else { COMMAND_FILTER })
+    });
     let is_json = match format {
         LogFormat::Json => true,
         LogFormat::Pretty => false,

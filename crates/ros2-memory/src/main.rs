@@ -18,7 +18,7 @@ use crate::{cli::Cli, exit::Outcome};
 
 fn main() -> std::process::ExitCode {
     let cli = Cli::parse();
-    logging::start(cli.log_format);
+    logging::start(cli.log_format, cli.command.is_server());
     let outcome = commands::run(cli.command);
     if let Err(error) = &outcome {
         progress::say(&format!("error: {error:#}"));

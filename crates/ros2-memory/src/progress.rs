@@ -20,19 +20,19 @@ pub(crate) fn say(line: &str) {
 pub(crate) struct Bar {
     what: &'static str,
     started: Instant,
-    bar: OnceLock<ProgressBar>,
+    shown: OnceLock<ProgressBar>,
 }
 
 impl Bar {
     pub(crate) fn new(what: &'static str) -> Self {
-        Self { what, started: Instant::now(), bar: OnceLock::new() }
+        Self { what, started: Instant::now(), shown: OnceLock::new() }
     }
 
     pub(crate) fn tell(&self, done: usize, total: usize) {
         if self.started.elapsed() < SHOW_AFTER {
             return;
         }
-        let bar = self.bar.get_or_init(|| {
+        let bar = self.shown.get_or_init(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
             let template = "{msg} {wide_bar} {pos}/{len} {eta}";
             if let Ok(style) = ProgressStyle::with_template(template) {
@@ -47,7 +47,7 @@ impl Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
+        if let Some(bar) = self.shown.get() {
             bar.finish_and_clear();
         }
     }

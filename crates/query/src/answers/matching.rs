@@ -159,6 +159,7 @@ fn each_match(
     }
     let covered = reached.map(|reached| TimeRange::closed(reached, last));
     query.account(timeline.report(), covered)?;
+    query.note_losses(&topics, TimeRange::ALL);
     if failed > 0 && failed == n_searched {
         return Err(Refusal::new(
             ErrorCode::DecodeFailed,
@@ -167,11 +168,11 @@ fn each_match(
     }
     match refusal {
         Some(refusal) if n_searched == 0 => Err(refusal),
-        _ if query.snapshot.progress().is_some() => Err(Refusal::no_data(format!(
-            "no match since {first}, but not all is known yet: {}",
+        // Null would say that all of it was searched.
+        _ if !query.notes.is_empty() => Err(Refusal::no_data(format!(
+            "no match since {first}, but not all could be searched: {}",
             query.notes.join("; ")
-        ))
-        .hint("ask again in a few seconds")),
+        ))),
         _ => Ok(()),
     }
 }
@@ -196,9 +197,13 @@ fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Resul
     let value = paths.and_then(|paths| paths.field("value"));
     match &search.condition {
         Condition::Contains(_) => {
-            let labels = paths.map(|paths| paths.labels.as_slice()).unwrap_or_default();
-            let fitting: Vec<FieldPath> =
-                labels.iter().filter(|path| compile(std::slice::from_ref(*path)).is_ok()).cloned().collect();
+            // What a message names and what it says: a log line is looked for by either.
+            let fitting: Vec<FieldPath> = paths
+                .iter()
+                .flat_map(|paths| paths.labels.iter().chain(&paths.text))
+                .filter(|path| compile(std::slice::from_ref(*path)).is_ok())
+                .cloned()
+                .collect();
             if !fitting.is_empty() {
                 return compile(&fitting);
             }

@@ -53,9 +53,6 @@ fn finish(
     map.insert("timestamp_ns".into(), json!(message.log_time.as_ns().to_string()));
     map.insert("age_s".into(), json!(query.age_s(message.log_time)));
     map.insert("topic".into(), json!(&*message.channel.topic));
-    if !query.notes.is_empty() {
-        map.insert("note".into(), json!(query.notes.join("; ")));
-    }
     map
 }
 

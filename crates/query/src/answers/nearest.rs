@@ -65,6 +65,7 @@ pub(crate) fn newest_at_or_before<'m>(
         .max()
         .unwrap_or_default();
     let range = TimeRange::closed(when.moment.at_or_after().saturating_sub_ns(widest), latest);
+    query.note_losses(topics, range);
     let mut timeline = query.timeline(topics, range, Direction::Reverse);
     let mut found = None;
     while let Some(message) = timeline.next() {

@@ -72,7 +72,7 @@ impl Window {
         })
     }
 
-    fn clamp_note(&self) -> Option<String> {
+    pub(crate) fn clamp_note(&self) -> Option<String> {
         self.was_clamped.then(|| {
             let last = self.range.end.saturating_sub_ns(1);
             format!("the range was cut to what is recorded, {} to {last}", self.range.start)
@@ -130,6 +130,7 @@ pub(crate) fn each_sample(
     let snapshot = query.snapshot.clone();
     let topics = resolve_topics(&snapshot, topic)?;
     let range = window.range;
+    query.note_losses(&topics, range);
     let total = count(query, &topics, range)?;
     if total == 0 {
         return Err(nothing_in(query, &topics, range));

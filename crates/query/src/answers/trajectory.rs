@@ -83,10 +83,8 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
     map.insert("start".into(), json!(first.to_unix_s()));
     map.insert("end".into(), json!(last.to_unix_s()));
     map.insert("n_poses".into(), json!(path.n_poses));
-    let mut notes = query.notes.clone();
-    if window.was_clamped {
-        notes.push("the range was cut to what is recorded".to_owned());
-    }
+    query.note_losses(&[topic], window.range);
+    query.notes.extend(window.clamp_note());
     for (count, what) in [
         (path.n_jumps, "jumps of the pose count as no distance"),
         (path.n_borders, "borders of recording sessions count as no distance"),
@@ -94,11 +92,8 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
         (failed, "messages could not be read"),
     ] {
         if count > 0 {
-            notes.push(format!("{count} {what}"));
+            query.notes.push(format!("{count} {what}"));
         }
-    }
-    if !notes.is_empty() {
-        map.insert("note".into(), json!(notes.join("; ")));
     }
     Ok(Json::Object(map))
 }

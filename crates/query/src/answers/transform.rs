@@ -64,12 +64,9 @@ pub(crate) fn transform(query: &mut Query<'_>, parent: &str, child: &str, when: 
     map.insert("timestamp".into(), json!(at.to_unix_s()));
     map.insert("timestamp_ns".into(), json!(at.as_ns().to_string()));
     map.insert("age_s".into(), json!(query.age_s(at)));
-    let mut notes = query.notes.clone();
     if buffer.rejected() > 0 {
-        notes.push(format!("{} transforms that are none were left out", buffer.rejected()));
-    }
-    if !notes.is_empty() {
-        map.insert("note".into(), json!(notes.join("; ")));
+        let note = format!("{} transforms that are none were left out", buffer.rejected());
+        query.notes.push(note);
     }
     Ok(Json::Object(map))
 }
@@ -99,9 +96,6 @@ pub(crate) fn list_frames(query: &Query<'_>) -> Answer {
     let mut map = Map::new();
     map.insert("frames".into(), json!(frames));
     map.insert("edges".into(), Json::Array(listed));
-    if !query.notes.is_empty() {
-        map.insert("note".into(), json!(query.notes.join("; ")));
-    }
     Ok(Json::Object(map))
 }
 
@@ -122,9 +116,10 @@ fn fill(query: &mut Query<'_>, at: LogTime) -> Result<Buffer, Refusal> {
     for run in snapshot.runs_at(at) {
         insert_static(&mut buffer, &mut reader, run, at);
     }
-    let topics = transform_topics(&snapshot, &query.settings.roles.transforms)?;
+    let topics = transform_topics(&snapshot, &query.settings.roles.transforms);
     let reach = limits.max_gap_ns.max(limits.max_extrapolation_ns).saturating_add(STAMP_SKEW_NS);
     let range = TimeRange::closed(at.saturating_sub_ns(reach), at.saturating_add_ns(reach));
+    query.note_losses(&topics, range);
     let places = snapshot.bags_touching(&topics, range);
     let mut timeline = query.timeline_over(&places, &topics, range, Direction::Forward);
     while let Some(message) = timeline.next() {

@@ -102,7 +102,7 @@ mod tests {
                 }
             });
         }
-        assert!(n > 100, "{n} schemas were looked at");
+        assert!(n >= 100, "only {n} schemas were looked at");
     }
 
     #[test]

@@ -37,7 +37,8 @@ pub(crate) fn run(args: CatArgs) -> anyhow::Result<Outcome> {
             report.undecodable, report.written
         ));
     }
-    let is_whole =
-        opened.problems.is_empty() && report.skipped.is_empty() && damage + usize::from(report.undecodable > 0) == 0;
+    let is_whole = opened.problems.is_empty()
+        && report.skipped.is_empty()
+        && damage + usize::from(report.undecodable > 0) == 0;
     Ok(if is_whole { Outcome::Well } else { Outcome::Losses })
 }

@@ -11,7 +11,7 @@ pub(crate) fn run(command: ConfigCommand) -> anyhow::Result<Outcome> {
             let loaded = setup::load(&config, &transport, &[])?;
             let definitions =
                 ros2_memory_config::load_definitions(&loaded.config.reader.custom_msg_paths);
-            let mut text = format!("the configuration is right; read were\n");
+            let mut text = "the configuration is right; read were\n".to_owned();
             for file in &loaded.files {
                 text.push_str("  ");
                 text.push_str(file);

@@ -103,8 +103,15 @@ mod tests {
     #[test]
     fn words_of_the_shell_become_arguments() {
         let (arguments, args) = parsed(&[
-            "--topic", "/odom", "--condition-type=near_position", "--value", "{\"x\":1,\"y\":-2}",
-            "--bag-dir", "/bags", "-o", "a=b",
+            "--topic",
+            "/odom",
+            "--condition-type=near_position",
+            "--value",
+            "{\"x\":1,\"y\":-2}",
+            "--bag-dir",
+            "/bags",
+            "-o",
+            "a=b",
         ])
         .unwrap();
         assert_eq!(
