@@ -24,8 +24,15 @@ pub struct Writer {
 impl Writer {
     /// An empty payload that holds its encapsulation header.
     pub fn new(encoding: Encoding) -> Self {
+        Self::with_capacity(encoding, Encoding::HEADER_LEN)
+    }
+
+    /// As [`Self::new`], with room for a payload of `capacity` bytes.
+    pub fn with_capacity(encoding: Encoding, capacity: usize) -> Self {
         let low = u8::from(encoding.order == ByteOrder::Little);
-        Self { payload: vec![0, low, 0, 0], encoding }
+        let mut payload = Vec::with_capacity(capacity.max(Encoding::HEADER_LEN));
+        payload.extend_from_slice(&[0, low, 0, 0]);
+        Self { payload, encoding }
     }
 
     /// Appends one primitive, converted to `kind` as `as` does.

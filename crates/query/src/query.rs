@@ -176,10 +176,11 @@ impl<'m> Query<'m> {
         self.stats.bags_opened += report.bags_opened;
         self.stats.chunks_read += report.chunks_read;
         self.stats.messages_scanned += report.messages_scanned;
-        if let Some((_, first)) = report.skipped.first() {
+        if let Some((path, first)) = report.skipped.first() {
             self.notes.push(format!(
-                "{} parts of the recording could not be read and were left out: {first}",
-                report.skipped.len()
+                "{} parts of the recording could not be read and were left out: {}",
+                report.skipped.len(),
+                self.without_root(path, &first.to_string())
             ));
         }
         if !report.was_stopped {
@@ -200,6 +201,14 @@ impl<'m> Query<'m> {
             ),
             None => refusal,
         })
+    }
+
+    /// Words about a bag with its path from the bag directory: where that lies is no answer.
+    fn without_root(&self, path: &Path, words: &str) -> String {
+        let mut bags = self.snapshot.bags().iter();
+        let bag = bags.find(|bag| path.ends_with(&bag.entry.path));
+        let shown = bag.map_or_else(String::new, |bag| bag.entry.path.display().to_string());
+        words.replace(&path.display().to_string(), &shown)
     }
 
     /// How to read the messages of a channel.

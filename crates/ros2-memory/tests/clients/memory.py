@@ -13,6 +13,11 @@ VALUES_SINCE = "2026-07-28"
 SMALL_BYTES = 1000
 
 
+def refuse(constant):
+    """Python reads NaN and Infinity, which are no JSON."""
+    raise ValueError(f"{constant} in a reply")
+
+
 class Memory:
     def __init__(self, connection, ledger):
         self.connection = connection
@@ -41,8 +46,7 @@ class Memory:
         content = result["content"]
         self.ledger.equal([block["type"] for block in content], ["text"], *about, "has one block:")
         text = content[0]["text"]
-        # What is not JSON, NaN above all, raises.
-        reply = json.loads(text, parse_constant=float.fromhex)
+        reply = json.loads(text, parse_constant=refuse)
         self.ledger.check("\n" not in text, *about, "is not one line")
         self.check_structured(result, text, reply, about)
         return result.get("isError", False), reply

@@ -124,12 +124,12 @@ async def in_range(memory, truth):
         got = await memory.ask("get_topic_in_range", topic=topic, max_samples=1, **everything)
         ledger.equal(got[-1].get("total"), expected["count"], topic, "total:")
     # The ends belong to a range.
-    odom = truth.topics["/estop"]
-    got = await memory.ask(
-        "get_topic_in_range", topic="/estop", start=digits(odom["first_ns"]), end=digits(odom["last_ns"])
-    )
+    stops = truth.topics["/estop"]
+    ends = {"start": digits(stops["first_ns"]), "end": digits(stops["last_ns"])}
+    got = await memory.ask("get_topic_in_range", topic="/estop", **ends)
     ledger.equal([message["value"]["value"] for message in got], [False, True, False], "emergency stops:")
-    ledger.equal((got[0]["timestamp_ns"], got[-1]["timestamp_ns"]), (str(odom["first_ns"]), str(odom["last_ns"])))
+    times = (got[0]["timestamp_ns"], got[-1]["timestamp_ns"])
+    ledger.equal(times, (str(stops["first_ns"]), str(stops["last_ns"])), "emergency stops:")
 
 
 def thinned(ledger, got, total, max_samples, window):

@@ -96,9 +96,7 @@ async def trajectories(memory, truth):
     to_the_end = [window for window in truth["windows"] if window["end_ns"] >= truth.latest_ns]
     ledger.check(to_the_end, "no window reaches the end")
     for window in to_the_end:
-        seconds = truth.seconds_ago(min(window["start_ns"], truth.first_ns)) + 1
-        if window["start_ns"] > truth.first_ns:
-            seconds = truth.seconds_ago(window["start_ns"])
+        seconds = truth.seconds_ago(window["start_ns"])
         driven(ledger, await memory.ask("recent_trajectory_summary", seconds=seconds), window)
     for seconds in (10, 60, 600):
         got = await memory.ask("recent_trajectory_summary", seconds=seconds)

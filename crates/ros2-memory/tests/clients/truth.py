@@ -37,5 +37,5 @@ def spelled(at_ns, number):
 
 
 def same_ns(seconds, at_ns):
-    """Whether a float of unix seconds is that time, as exactly as a float can say."""
-    return seconds is not None and seconds == at_ns / 1e9
+    """Whether a float of unix seconds is the nearest to that time (integers divide exactly)."""
+    return seconds == at_ns / 10**9

@@ -44,25 +44,17 @@ fn stderr(output: &Output) -> String {
 
 /// Two minutes of history that all tests share.
 fn demo() -> &'static str {
-    static DEMO: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let folder = DEMO.get_or_init(|| {
+    static DEMO: OnceLock<(tempfile::TempDir, String)> = OnceLock::new();
+    let (_, path) = DEMO.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
-        let dir = folder.path().join("demo");
-        let output = run(&[
-            "demo",
-            "--write-only",
-            "--hours",
-            "0.0334",
-            "--start",
-            "2026-11-30T10:00:00Z",
-            "--dir",
-            dir.to_str().unwrap(),
-        ]);
+        let dir = folder.path().join("demo").to_str().unwrap().to_owned();
+        let two_minutes = ["--hours", "0.0334", "--start", "2026-11-30T10:00:00Z"];
+        let output = program(&["demo", "--write-only", "--dir", &dir]).args(two_minutes).output();
+        let output = output.unwrap();
         assert!(output.status.success(), "{}", stderr(&output));
-        folder
+        (folder, dir)
     });
-    static PATH: OnceLock<String> = OnceLock::new();
-    PATH.get_or_init(|| folder.path().join("demo").to_str().unwrap().to_owned())
+    path
 }
 
 fn write(path: &Path, text: &str) {
