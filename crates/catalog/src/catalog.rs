@@ -44,6 +44,8 @@ struct State {
     other_writer: Option<u32>,
     /// Whether something asks for a look through the folder.
     is_wanted: bool,
+    /// Whether a look through the folder has begun and not ended.
+    is_looking: bool,
     is_stopping: bool,
 }
 
@@ -78,6 +80,7 @@ impl Catalog {
                 last_report: RefreshReport::default(),
                 other_writer: None,
                 is_wanted: true,
+                is_looking: false,
                 is_stopping: false,
             }),
             changed: Condvar::new(),
@@ -114,8 +117,7 @@ impl Catalog {
     pub fn refresh(&self, limit: Duration) -> Option<RefreshReport> {
         let mut state = self.shared.lock();
         // A look that is under way may have passed a change by: wait for one that starts later.
-        let seen = state.refreshes;
-        let wanted = if state.is_wanted || state.refreshed_at.is_none() { seen + 1 } else { seen };
+        let wanted = state.refreshes + u64::from(state.is_looking);
         state.is_wanted = true;
         self.shared.changed.notify_all();
         let state = self.wait(state, limit, |state| state.refreshes > wanted);
@@ -221,13 +223,17 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
             watcher = watch(&settings.bag_dir, move || waking.want_refresh());
             was_watch_tried = true;
         }
-        shared.lock().is_wanted = false;
+        {
+            let mut state = shared.lock();
+            (state.is_wanted, state.is_looking) = (false, true);
+        }
         let report = known.refresh(&mut |snapshot| {
             shared.lock().snapshot = Arc::new(snapshot);
         });
         let other_writer = known.other_writer();
         let mut state = shared.lock();
         state.other_writer = other_writer;
+        state.is_looking = false;
         state.refreshes += 1;
         state.refreshed_at = Some(Instant::now());
         state.last_report = report;

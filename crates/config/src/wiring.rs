@@ -6,8 +6,8 @@ use ros2_memory_bag::ReadOptions;
 use ros2_memory_catalog::Settings as CatalogSettings;
 use ros2_memory_msg::{FieldPath, Library};
 use ros2_memory_query::{
-    Now as QueryNow, Role as QueryRole, Roles as QueryRoles, SchemaMap,
-    Settings as QuerySettings, TypePaths,
+    Now as QueryNow, Role as QueryRole, Roles as QueryRoles, SchemaMap, Settings as QuerySettings,
+    TypePaths,
 };
 
 use crate::{ActiveBag, Loaded, Mapping, Now, Role, Verify};

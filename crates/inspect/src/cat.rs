@@ -5,9 +5,7 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use ros2_memory_bag::{Channel, Direction, Message, ReadOptions, Timeline, TimelinePart};
-use ros2_memory_query::{
-    JsonOptions, Moment, TypeCache, full_message, tools::topic_matcher,
-};
+use ros2_memory_query::{JsonOptions, Moment, TypeCache, full_message, tools::topic_matcher};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
@@ -107,7 +105,8 @@ fn line(message: &Message<'_>, is_raw: bool, types: &TypeCache) -> (Json, bool) 
 }
 
 fn range(parts: &[TimelinePart], options: &CatOptions) -> Result<TimeRange, InspectError> {
-    let last = parts.iter().filter_map(|part| part.contents.time_span()).map(|(_, last)| last).max();
+    let last =
+        parts.iter().filter_map(|part| part.contents.time_span()).map(|(_, last)| last).max();
     let now = last.unwrap_or(LogTime::ZERO);
     let moment = |argument, text: &Option<String>| {
         text.as_ref()

@@ -26,9 +26,7 @@ pub fn open_files(
             let found = discover(path);
             files.extend(found.files.iter().map(|file| file.path.to_path_buf()));
             let rejected = found.rejected.iter();
-            opened
-                .problems
-                .extend(rejected.map(|r| format!("{}: {}", r.path.display(), r.reason)));
+            opened.problems.extend(rejected.map(|r| format!("{}: {}", r.path.display(), r.reason)));
             if found.files.is_empty() && found.rejected.is_empty() {
                 opened.problems.push(format!("{}: no recordings in this folder", path.display()));
             }
@@ -59,7 +57,10 @@ pub fn open_files(
     opened
 }
 
-fn open(path: &std::path::Path, options: &ReadOptions) -> Result<TimelinePart, ros2_memory_bag::BagError> {
+fn open(
+    path: &std::path::Path,
+    options: &ReadOptions,
+) -> Result<TimelinePart, ros2_memory_bag::BagError> {
     let bag = Bag::open_unindexed(path, options)?;
     let identity: FileIdentity = bag.source().identity();
     Ok(TimelinePart { path: Arc::from(path), identity, contents: bag.contents().clone() })

@@ -111,7 +111,6 @@ fn one(parts: &[&TimelinePart]) -> BagInfo {
     }
 }
 
-
 /// The distribution that a folder's `metadata.yaml` names. The file is otherwise not believed:
 /// the recordings are the truth.
 fn ros_distro(folder: &Path) -> Option<String> {

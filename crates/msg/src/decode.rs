@@ -221,6 +221,22 @@ mod tests {
         assert_eq!(value.field("x"), Some(&Value::Scalar(Scalar::U64(9))));
     }
 
+    /// Each type holds the next one twice: 2^60 values in all, each of a byte at least.
+    #[test]
+    fn types_that_double_at_each_level_end_with_the_bytes() {
+        use std::fmt::Write;
+        let mut text = "T1 a\nT1 b".to_owned();
+        for level in 1..60 {
+            let next = level + 1;
+            write!(text, "{SEPARATOR}MSG: p/T{level}\nT{next} a\nT{next} b").unwrap();
+        }
+        for leaf in ["bool x", ""] {
+            let schema = schema(&format!("{text}{SEPARATOR}MSG: p/T60\n{leaf}"));
+            let payload = [&[0, 1, 0, 0], &[0; 10_000][..]].concat();
+            assert!(decode(&schema, &payload, DecodeLimits::NONE).is_err());
+        }
+    }
+
     #[test]
     fn an_empty_message_may_have_no_bytes_at_all() {
         let schema = schema("");

@@ -213,6 +213,12 @@ mod tests {
     }
 
     #[test]
+    fn an_array_of_no_elements_is_refused() {
+        assert!(Definition::parse_all("p/msg/T", "int32[0] x").is_err());
+        assert!(Definition::parse_all("p/msg/T", "int32[<=0] x").is_ok());
+    }
+
+    #[test]
     fn br_060_byte_and_char_are_unsigned() {
         for field in fields("byte a\nchar b\nuint8 c") {
             assert_eq!(field.base, BaseType::Primitive(Primitive::U8));

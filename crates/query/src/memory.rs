@@ -127,21 +127,18 @@ impl Memory {
     }
 
     /// Hands every sample of a topic's range to `sink` as it is read, downsampled to
-    /// `max_samples`; `sink` may stop it. Arguments as for `get_topic_in_range`.
-    ///
-    /// # Errors
-    ///
-    /// The reply that the tool would give, when nothing could be streamed.
+    /// `max_samples`; `sink` may stop it. Arguments as for `get_topic_in_range`. The reply is
+    /// null, or the error that ended the samples.
     pub fn stream_samples(
         &self,
         arguments: &Map<String, Value>,
         context: &CallContext,
         sink: &mut dyn FnMut(Value) -> ControlFlow<()>,
-    ) -> Result<(), Reply> {
+    ) -> Reply {
         let Some(spec) = ToolSpec::named("get_topic_in_range") else {
             unreachable!("the tool is in the list")
         };
-        let reply = self.answer(context, |query| {
+        self.answer(context, |query| {
             let given = Arguments::new(spec.arguments, arguments, query.now)?;
             let window = given.window(query)?;
             let max_samples = given.max_samples()?;
@@ -156,8 +153,7 @@ impl Memory {
                 let _stopped = sink(end);
             }
             Ok(Value::Null)
-        });
-        if reply.error.is_some() { Err(reply) } else { Ok(()) }
+        })
     }
 
     /// What the memory holds and has met, for `/metrics` and `/healthz`.
@@ -230,7 +226,11 @@ impl Memory {
                 Query::new(&inner.settings, &inner.types, snapshot, context, inner.read, now);
             let outcome = answer(&mut query);
             stats = query.stats;
-            outcome
+            // What could not be searched may be why there is no answer.
+            outcome.map_err(|refusal| match query.notes.as_slice() {
+                [] => refusal,
+                notes => refusal.with("note", notes.join("; ")),
+            })
         }));
         let mut reply = match outcome {
             Ok(Ok(value)) => Reply::answer(value),

@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     collections::HashMap,
+    path::Path,
     sync::Arc,
     time::{Duration, Instant},
 };

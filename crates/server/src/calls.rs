@@ -194,10 +194,7 @@ impl Calls {
             span.in_scope(|| {
                 let send = |line| send_line(&runtime, &lines, line, &context, &connection);
                 let mut sink = |sample: Value| send(Line::Sample(sample.to_string()));
-                let reply = caught(|| match port.stream_samples(arguments, &context, &mut sink) {
-                    Ok(()) => Reply::answer(Value::Null),
-                    Err(reply) => reply,
-                });
+                let reply = caught(|| port.stream_samples(arguments, &context, &mut sink));
                 let reply = account.close(reply, context.cancel.is_cancelled());
                 if reply.error.is_some() && send(Line::Failed(reply)).is_break() {
                     tracing::debug!("nobody left to tell why the samples end");

@@ -38,17 +38,14 @@ pub trait Port: Send + Sync + 'static {
     /// Answers one tool.
     fn call(&self, tool: &str, arguments: Map<String, Value>, context: &CallContext) -> Reply;
 
-    /// Hands the samples of a topic's range to `sink` as they are read.
-    ///
-    /// # Errors
-    ///
-    /// The reply that the tool would give, when nothing could be streamed.
+    /// Hands the samples of a topic's range to `sink` as they are read. The reply is null, or
+    /// the error that ended them.
     fn stream_samples(
         &self,
         arguments: Map<String, Value>,
         context: &CallContext,
         sink: &mut dyn FnMut(Value) -> ControlFlow<()>,
-    ) -> Result<(), Reply>;
+    ) -> Reply;
 
     /// The memory's own numbers.
     fn metrics(&self) -> Vec<Metric>;
@@ -83,7 +80,7 @@ impl Port for Memory {
         arguments: Map<String, Value>,
         context: &CallContext,
         sink: &mut dyn FnMut(Value) -> ControlFlow<()>,
-    ) -> Result<(), Reply> {
+    ) -> Reply {
         Memory::stream_samples(self, &arguments, context, sink)
     }
 

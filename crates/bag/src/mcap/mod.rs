@@ -3,4 +3,5 @@
 pub(crate) mod record;
 mod registry;
 pub(crate) mod scan;
+mod summary;
 mod tally;

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use ros2_memory_time::LogTime;
 
 use super::{
-    record::{
-        self, ChunkHeader, DATA_END_LEN, FOOTER_LEN, HEADER_LEN, MAGIC, MessageRecord, Records,
-        opcode,
-    },
+    record::{self, ChunkHeader, DATA_END_LEN, HEADER_LEN, MAGIC, MessageRecord, Records, opcode},
     registry::Registry,
+    summary::{Footer, chunk_index, read_footer},
     tally::Tally,
 };
 use crate::{
@@ -88,7 +86,7 @@ pub fn scan_on(
     known: Contents,
 ) -> Result<Contents, BagError> {
     let Ending::Open { served_to } = known.ending else { return Ok(known) };
-    let footer = read_ending(source)?;
+    let footer = read_footer(source)?;
     if footer.is_some() {
         source.map_if_large(options);
     }
@@ -117,30 +115,6 @@ pub struct ScanBuffers {
     window: Vec<u8>,
     inflated: Vec<u8>,
     inflater: Inflater,
-}
-
-/// The footer of a file whose writer closed it.
-#[derive(Debug, Clone, Copy)]
-struct Footer {
-    summary_start: u64,
-    at: u64,
-}
-
-fn read_ending(source: &Source) -> Result<Option<Footer>, BagError> {
-    let footer_record = HEADER_LEN as u64 + FOOTER_LEN;
-    let tail = footer_record + MAGIC.len() as u64;
-    let Some(at) = source.len().checked_sub(tail).filter(|at| *at >= MAGIC.len() as u64) else {
-        return Ok(None);
-    };
-    let mut scratch = Vec::new();
-    let tail_len = usize::try_from(tail).unwrap_or_default();
-    let bytes = source.read(at, tail_len, &mut scratch)?;
-    let is_footer = record::header(bytes) == Some((opcode::FOOTER, FOOTER_LEN));
-    if !is_footer || !bytes.ends_with(MAGIC) {
-        return Ok(None);
-    }
-    let body = bytes.get(HEADER_LEN..).unwrap_or_default();
-    Ok(record::footer_summary_start(body).ok().map(|summary_start| Footer { summary_start, at }))
 }
 
 struct Pass<'p> {
@@ -503,37 +477,13 @@ impl Pass<'_> {
     /// Where the summary's index has chunks, ascending; inside the data section only.
     fn indexed_chunks(&mut self) -> Result<&[u64], BagError> {
         if self.indexed.is_none() {
-            let found = self.read_chunk_index()?;
-            self.indexed = Some(found);
+            let footer = self.footer.filter(|footer| footer.summary_start != 0);
+            self.indexed = Some(match footer {
+                Some(footer) => chunk_index(&mut self.window, footer)?,
+                None => Vec::new(),
+            });
         }
         Ok(self.indexed.as_deref().unwrap_or_default())
-    }
-
-    fn read_chunk_index(&mut self) -> Result<Vec<u64>, BagError> {
-        let mut found = Vec::new();
-        let Some(footer) = self.footer.filter(|footer| footer.summary_start != 0) else {
-            return Ok(found);
-        };
-        let mut at = footer.summary_start;
-        while let Some(body_at) = at.checked_add(HEADER_LEN as u64).filter(|b| *b <= footer.at) {
-            let Some((op, len)) = record::header(self.window.bytes(at, HEADER_LEN)?) else { break };
-            if len > footer.at - body_at {
-                break;
-            }
-            if op == opcode::CHUNK_INDEX {
-                let start_len = usize::try_from(len).unwrap_or(usize::MAX).min(64);
-                let body = self.window.bytes(body_at, start_len)?;
-                if let Ok(start) = record::chunk_index_offset(body)
-                    && start < footer.summary_start
-                {
-                    found.push(start);
-                }
-            }
-            at = body_at + len;
-        }
-        found.sort_unstable();
-        found.dedup();
-        Ok(found)
     }
 
     fn note(&mut self, offset: u64, kind: DamageKind) {

@@ -1,7 +1,5 @@
 //! A file that is read again and again while it grows ends up known as if it were read once.
 
-use std::fs;
-
 use ros2_memory_bag::{
     Bag, Channel, Contents, ReadOptions, ScanBuffers, ScannedMessage, Source, Visitor, scan,
     scan_on,
@@ -30,7 +28,7 @@ fn grow(scratch: &Scratch, bytes: &[u8], lengths: &[usize]) -> (Contents, Shown)
     let (mut buffers, mut shown) = (ScanBuffers::default(), Shown::default());
     let mut known: Option<Contents> = None;
     for length in lengths {
-        fs::write(&scratch.path, &bytes[..*length]).unwrap();
+        scratch.write(&bytes[..*length]);
         let mut source = Source::open(&scratch.path).unwrap();
         known = match known {
             None => scan(&mut source, &options, &mut buffers, &mut shown).ok(),
@@ -121,7 +119,7 @@ fn a_file_that_shrank_is_no_panic() {
     let scratch = Scratch::new();
     let Sample { bytes, .. } = samples().swap_remove(0);
     let (known, _) = grow(&scratch, &bytes, &[bytes.len() - 1]);
-    fs::write(&scratch.path, &bytes[..20]).unwrap();
+    scratch.write(&bytes[..20]);
     let mut source = Source::open(&scratch.path).unwrap();
     let buffers = &mut ScanBuffers::default();
     let again = scan_on(&mut source, &ReadOptions::default(), buffers, &mut (), known.clone());

@@ -1,6 +1,7 @@
 //! Whole recordings through the whole crate: every layout, every damage, any number of bags.
 
 #![cfg(test)]
+#![expect(clippy::cast_possible_truncation, reason = "small numbers that the tests made")]
 
 mod against_upstream;
 mod damage;

@@ -1,6 +1,8 @@
 //! A small recording in every layout, and what this crate serves of a file.
 
-use std::{collections::BTreeMap, fs, io::Cursor, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap, fs::File, io::Cursor, os::unix::fs::FileExt, path::PathBuf, sync::Arc,
+};
 
 use mcap::records::{MessageHeader, Metadata};
 use ros2_memory_bag::{Bag, BagError, ChunkBuffer, ReadOptions, TimelinePart, Verdict};
@@ -143,6 +145,7 @@ fn with_attachments(channels: &[TestChannel], messages: &[TestMessage]) -> Vec<u
 /// A folder with one file that is written again and again.
 pub(crate) struct Scratch {
     _folder: tempfile::TempDir,
+    file: File,
     pub(crate) path: PathBuf,
 }
 
@@ -150,11 +153,18 @@ impl Scratch {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.mcap");
-        Self { _folder: folder, path }
+        let file = File::create(&path).unwrap();
+        Self { _folder: folder, file, path }
+    }
+
+    /// Replaces the file's bytes. It is never emptied: some file systems wait for the disk then.
+    pub(crate) fn write(&self, bytes: &[u8]) {
+        self.file.write_all_at(bytes, 0).unwrap();
+        self.file.set_len(bytes.len() as u64).unwrap();
     }
 
     pub(crate) fn open(&self, bytes: &[u8]) -> Result<Bag, BagError> {
-        fs::write(&self.path, bytes).unwrap();
+        self.write(bytes);
         Bag::open_unindexed(&self.path, &ReadOptions::default())
     }
 
@@ -164,13 +174,9 @@ impl Scratch {
         let messages = served(&bag);
         (bag, messages)
     }
-
-    /// The bag as the only part of a timeline.
-    pub(crate) fn parts(&self, bag: &Bag) -> Vec<TimelinePart> {
-        vec![part(bag)]
-    }
 }
 
+/// The bag as a part of a timeline.
 pub(crate) fn part(bag: &Bag) -> TimelinePart {
     TimelinePart {
         path: Arc::from(bag.source().path()),

@@ -10,9 +10,6 @@ from mcp.client import streamable_http
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-# Since 2.0 there is a client that asks for revisions without a handshake first.
-Client = getattr(mcp, "Client", None)
-
 
 @dataclasses.dataclass
 class Connection:
@@ -29,10 +26,10 @@ class Connection:
 class Way:
     name: str
     transport: typing.Callable
-    has_handshake: bool
+    is_newest: bool
 
     def open(self):
-        return with_handshake(self.transport) if self.has_handshake else negotiated(self.transport)
+        return newest(self.transport) if self.is_newest else with_handshake(self.transport)
 
 
 def as_json(model):
@@ -57,9 +54,9 @@ async def with_handshake(transport):
 
 
 @contextlib.asynccontextmanager
-async def negotiated(transport):
-    """A session whose client tries the newest revision first."""
-    async with Client(transport(), mode="auto") as client:
+async def newest(transport):
+    """A session that agrees on the newest revision without a handshake, as clients since 2.0 can."""
+    async with mcp.Client(transport(), mode="auto") as client:
         yield Connection(
             client.session.list_tools,
             client.session.call_tool,
@@ -69,7 +66,7 @@ async def negotiated(transport):
         )
 
 
-def ways(server, directory, url):
+def ways(server, directory, url, is_newest):
     transports = {}
     if server:
         arguments = ["serve", "--transport", "stdio", "--bag-dir", str(directory), "-o", "recorder=none"]
@@ -81,7 +78,5 @@ def ways(server, directory, url):
         http = getattr(streamable_http, "streamablehttp_client", None) or streamable_http.streamable_http_client
         transports["/mcp"] = lambda: http(url + "/mcp")
         transports["/sse"] = lambda: sse_client(url + "/sse")
-    handshake = [Way(name, transport, True) for name, transport in transports.items()]
-    if Client is None:
-        return handshake
-    return handshake + [Way(f"{name} (auto)", transport, False) for name, transport in transports.items()]
+    suffix = " without handshake" if is_newest else ""
+    return [Way(name + suffix, transport, is_newest) for name, transport in transports.items()]

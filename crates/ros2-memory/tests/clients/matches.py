@@ -96,7 +96,7 @@ async def faults(memory, truth):
         ("/estop", {"condition_type": "equals", "value": True}, truth["last_estop_true_ns"]),
         ("/rosout", {"condition_type": "equals", "value": 40, "field": "level"}, fault["log_lines"]["last_ns"]),
         ("/rosout", contains(fault["message"]), fault["log_lines"]["last_ns"]),
-        # In an array of structs only the labels are searched, unless a field is named.
+        ("/diagnostics", contains(fault["message"]), fault["diagnostics"]["last_ns"]),
         ("/diagnostics", contains(fault["code"]) | {"field": "status[].message"}, fault["diagnostics"]["last_ns"]),
     ):
         got = await memory.ask("find_last_match", topic=topic, **holds)

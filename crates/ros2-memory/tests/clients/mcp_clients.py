@@ -4,6 +4,8 @@ What is right comes from the truth.json that `ros2-memory demo` leaves beside th
 writes. The same questions go over standard input and output, over streamable HTTP and over the
 older HTTP with server-sent events, with whichever major version of the `mcp` package the
 interpreter has. One line a connection is printed; the exit code is 1 when a check failed.
+Clients begin with a handshake; with `--newest` one asks for the newest revision without, as only
+those since 2.0 can.
 
     mcp_clients.py --dir HISTORY --server ros2-memory --url http://127.0.0.1:9203
 
@@ -37,6 +39,7 @@ TIME_LIMIT_S = 240
 async def ask_everything(connection, truth, ledger):
     memory = Memory(connection, ledger)
     await surface.check(memory)
+    await memory.until_all_is_known()
     await messages.check(memory, truth)
     await motion.check(memory, truth)
     await matches.check(memory, truth)
@@ -66,9 +69,10 @@ async def main():
     parser.add_argument("--dir", type=pathlib.Path, required=True, help="the history, with its truth.json")
     parser.add_argument("--server", help="the program, to be started for standard input and output")
     parser.add_argument("--url", help="where the program serves HTTP")
+    parser.add_argument("--newest", action="store_true", help="agree on the newest revision, without a handshake")
     options = parser.parse_args()
     truth = Truth(json.loads((options.dir / "truth.json").read_text()))
-    ways = connect.ways(options.server, options.dir, options.url)
+    ways = connect.ways(options.server, options.dir, options.url, options.newest)
     if not ways:
         parser.error("give --server, --url or both")
     outcomes = [await over(way, truth) for way in ways]

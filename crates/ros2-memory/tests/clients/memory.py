@@ -3,6 +3,8 @@
 import json
 import time
 
+import anyio
+
 from connect import as_json
 
 # Objects have been allowed as structured content since the first of these, other values since
@@ -23,6 +25,11 @@ class Memory:
         self.connection = connection
         self.ledger = ledger
         self.called = set()
+
+    async def until_all_is_known(self):
+        """Waits for a server that was just started: until then, lists end with a note."""
+        while any("note" in topic for topic in await self.ask("list_recorded_topics")):
+            await anyio.sleep(0.1)
 
     async def ask(self, tool, **arguments):
         """An ordinary reply: an answer, null, or why there is none."""

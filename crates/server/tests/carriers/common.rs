@@ -121,10 +121,10 @@ impl Port for FakePort {
         arguments: Map<String, Value>,
         context: &CallContext,
         sink: &mut dyn FnMut(Value) -> ControlFlow<()>,
-    ) -> Result<(), Reply> {
+    ) -> Reply {
         let topic = arguments["topic"].as_str().unwrap();
         if topic == "/unknown" {
-            return Err(Reply::error(ErrorCode::UnknownTopic, "no bag holds it", None));
+            return Reply::error(ErrorCode::UnknownTopic, "no bag holds it", None);
         }
         self.0.running.fetch_add(1, Ordering::SeqCst);
         let max = arguments.get("max_samples").and_then(Value::as_u64).unwrap_or(u64::MAX);
@@ -141,9 +141,9 @@ impl Port for FakePort {
         }
         self.0.running.fetch_sub(1, Ordering::SeqCst);
         if topic == "/breaks" {
-            return Err(Reply::error(ErrorCode::DecodeFailed, "offset 7", None));
+            return Reply::error(ErrorCode::DecodeFailed, "offset 7", None);
         }
-        Ok(())
+        Reply::answer(Value::Null)
     }
 
     fn metrics(&self) -> Vec<Metric> {

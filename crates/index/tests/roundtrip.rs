@@ -1,0 +1,216 @@
+//! An entry survives its bytes, and other bytes are an error.
+
+#![cfg(test)]
+
+use std::{os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
+
+use proptest::{collection::vec, prelude::*, sample::Index};
+use ros2_memory_bag::{
+    Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
+    Declarations, Ending, FileIdentity, Schema, Verdict,
+};
+use ros2_memory_index::{
+    BagEntry, EdgeSpan, LatchedMessage, decode, decode_declarations, encode, encode_declarations,
+};
+use ros2_memory_time::LogTime;
+
+fn time() -> impl Strategy<Value = LogTime> {
+    prop_oneof![any::<u64>(), 0..1_000u64, Just(u64::MAX), Just(1_700_000_000_000_000_000)]
+        .prop_map(LogTime::from_ns)
+}
+
+fn declarations() -> impl Strategy<Value = Declarations> {
+    let schema = (any::<u16>(), ".{0,9}", ".{0,9}", vec(any::<u8>(), 0..40)).prop_map(
+        |(id, name, encoding, text)| Schema {
+            id,
+            name: name.into(),
+            encoding: encoding.into(),
+            text: text.into(),
+        },
+    );
+    let channel = (any::<u16>(), ".{0,9}", any::<Option<u16>>(), ".{0,5}", ".{0,30}").prop_map(
+        |(id, topic, schema, message_encoding, qos)| Channel {
+            id,
+            topic: topic.into(),
+            schema: schema.map(u32::from),
+            message_encoding: message_encoding.into(),
+            offered_qos_profiles: qos.into(),
+        },
+    );
+    (".{0,9}", ".{0,9}", vec(schema, 0..4), vec(channel, 1..5)).prop_map(
+        |(profile, library, schemas, channels)| Declarations {
+            profile,
+            library,
+            schemas,
+            channels,
+        },
+    )
+}
+
+/// A chunk spans its channels, as a pass over a file leaves it.
+fn chunk(n_channels: u32) -> impl Strategy<Value = Chunk> {
+    let compression =
+        prop_oneof![Just(Compression::None), Just(Compression::Lz4), Just(Compression::Zstd)];
+    let verdict =
+        prop_oneof![Just(Verdict::Intact), Just(Verdict::Unchecked), Just(Verdict::Damaged)];
+    let seen = (0..n_channels, any::<u32>(), time(), time())
+        .prop_map(|(channel, count, first, last)| ChunkChannel { channel, count, first, last });
+    let sizes = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u32>());
+    (sizes, compression, verdict, any::<bool>(), vec(seen, 0..4)).prop_map(
+        |((offset, stored_len, len, crc), compression, verdict, is_sorted, channels)| Chunk {
+            offset,
+            stored_len,
+            len,
+            compression,
+            crc,
+            verdict,
+            is_sorted,
+            first: channels.iter().map(|seen| seen.first).min().unwrap_or_default(),
+            last: channels.iter().map(|seen| seen.last).max().unwrap_or_default(),
+            channels,
+        },
+    )
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    let kind = prop_oneof![
+        Just(DamageKind::Zeros),
+        Just(DamageKind::NoChunk),
+        any::<(u32, u32)>().prop_map(|(expected, found)| DamageKind::Crc { expected, found }),
+        ".{0,9}".prop_map(|name| DamageKind::UnknownCompression { name }),
+        any::<(u64, u64)>()
+            .prop_map(|(declared, limit)| DamageKind::ChunkTooLarge { declared, limit }),
+        any::<(u64, u64)>().prop_map(|(needed, available)| DamageKind::Truncated {
+            what: "record",
+            needed,
+            available
+        }),
+        any::<(u16, u64)>()
+            .prop_map(|(channel, messages)| DamageKind::UnknownChannel { channel, messages }),
+        ".{0,20}".prop_map(|text| DamageKind::Remembered { text }),
+    ];
+    (any::<u64>(), kind).prop_map(|(offset, kind)| Damage { offset, kind })
+}
+
+fn contents() -> impl Strategy<Value = Contents> {
+    declarations().prop_flat_map(|declared| {
+        let n_channels = u32::try_from(declared.channels.len()).unwrap();
+        // One less than the largest: the bytes hold the place plus one.
+        let ending = prop_oneof![
+            Just(Ending::Closed),
+            (0..u64::MAX).prop_map(|served_to| Ending::Open { served_to })
+        ];
+        let lists = (vec(chunk(n_channels), 0..5), vec(damage(), 0..5));
+        (Just(declared), lists, ending, any::<(u64, u64)>()).prop_map(
+            |(declared, (chunks, damage), ending, (n_attachments, n_metadata))| Contents {
+                declared: Arc::new(declared),
+                chunks,
+                ending,
+                damage,
+                n_attachments,
+                n_metadata,
+            },
+        )
+    })
+}
+
+fn entry() -> impl Strategy<Value = BagEntry> {
+    contents().prop_flat_map(|contents| {
+        let n_channels = u32::try_from(contents.declared.channels.len()).unwrap();
+        let path = vec(1..=u8::MAX, 0..20)
+            .prop_map(|bytes| PathBuf::from(std::ffi::OsString::from_vec(bytes)));
+        let identity =
+            any::<(u64, u64, u64, i64)>().prop_map(|(device, inode, size_bytes, mtime_ns)| {
+                FileIdentity { device, inode, size_bytes, mtime_ns }
+            });
+        let latched = (0..n_channels, time(), vec(any::<u8>(), 0..30)).prop_map(
+            |(channel, log_time, payload)| LatchedMessage {
+                channel,
+                log_time,
+                payload: payload.into(),
+            },
+        );
+        let edge = (".{0,9}", ".{0,9}", any::<bool>(), any::<u64>(), time(), time()).prop_map(
+            |(parent, child, is_static, count, first, last)| EdgeSpan {
+                parent: parent.into(),
+                child: child.into(),
+                is_static,
+                count,
+                first,
+                last,
+            },
+        );
+        let lists = (vec(latched, 0..4), vec(edge, 0..4));
+        (Just(contents), path, identity, any::<u32>(), lists).prop_map(
+            |(contents, path, identity, mark, (latched, edges))| BagEntry {
+                path: path.into(),
+                identity,
+                mark: ContentMark(mark),
+                contents: Arc::new(contents),
+                latched,
+                edges,
+            },
+        )
+    })
+}
+
+/// The entry with each fault in words, as it comes back.
+fn remembered(mut entry: BagEntry) -> BagEntry {
+    let contents = Arc::make_mut(&mut entry.contents);
+    for damage in &mut contents.damage {
+        damage.kind = DamageKind::Remembered { text: damage.kind.to_string() };
+    }
+    entry
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn an_entry_comes_back_as_it_went(entry in entry()) {
+        let declared = decode_declarations(&encode_declarations(&entry.contents.declared)).unwrap();
+        prop_assert_eq!(&declared, &*entry.contents.declared);
+        let back = decode(&encode(&entry), &Arc::new(declared)).unwrap();
+        prop_assert_eq!(back, remembered(entry));
+    }
+
+    /// What a prefix holds is incomplete: a list or its count is missing.
+    #[test]
+    fn a_cut_entry_is_an_error(entry in entry(), cut in any::<Index>()) {
+        let bytes = encode(&entry);
+        let declared = &entry.contents.declared;
+        prop_assert!(decode(&bytes[..cut.index(bytes.len())], declared).is_err());
+        let bytes = encode_declarations(declared);
+        prop_assert!(decode_declarations(&bytes[..cut.index(bytes.len())]).is_err());
+    }
+
+    #[test]
+    fn random_bytes_panic_nowhere(bytes in vec(any::<u8>(), 0..300), entry in entry()) {
+        drop(decode_declarations(&bytes));
+        drop(decode(&bytes, &entry.contents.declared));
+    }
+
+    #[test]
+    fn changed_bytes_panic_nowhere_and_name_no_channel_that_is_not_there(
+        entry in entry(),
+        changes in vec(any::<(Index, u8)>(), 1..5),
+    ) {
+        let mut bytes = encode(&entry);
+        for (at, value) in &changes {
+            let at = at.index(bytes.len());
+            bytes[at] = *value;
+        }
+        if let Ok(changed) = decode(&bytes, &entry.contents.declared) {
+            let declared = &changed.contents.declared;
+            let seen = changed.contents.chunks.iter().flat_map(|chunk| &chunk.channels);
+            prop_assert!(seen.map(|seen| seen.channel).all(|c| declared.channel(c).is_some()));
+            prop_assert!(changed.latched.iter().all(|m| declared.channel(m.channel).is_some()));
+        }
+        let mut bytes = encode_declarations(&entry.contents.declared);
+        for (at, value) in &changes {
+            let at = at.index(bytes.len());
+            bytes[at] = *value;
+        }
+        drop(decode_declarations(&bytes));
+    }
+}
