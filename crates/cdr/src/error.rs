@@ -40,4 +40,12 @@ pub enum CdrError {
         /// The type's name.
         kind: &'static str,
     },
+    /// A message that would become more values than are built of one.
+    #[error("at byte {offset}: more than {limit} values")]
+    TooManyValues {
+        /// Where the value that is too much starts.
+        offset: usize,
+        /// How many are built at most.
+        limit: usize,
+    },
 }

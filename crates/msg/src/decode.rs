@@ -15,6 +15,31 @@ impl DecodeLimits {
     pub const NONE: Self = Self { max_items: usize::MAX };
 }
 
+/// How many values one message may become. The largest real ones, maps and clouds as arrays of
+/// structs, have some hundred thousand; without a limit, 64 structs of one field inside each other
+/// would make some kilobytes of every byte.
+pub(crate) const MAX_VALUES: usize = 4 << 20;
+
+/// What may still be built of one message.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    max_items: usize,
+    values_left: usize,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: DecodeLimits) -> Self {
+        Self { max_items: limits.max_items, values_left: MAX_VALUES }
+    }
+
+    fn spend(&mut self, values: usize, cursor: &Cursor<'_>) -> Result<(), CdrError> {
+        let left = self.values_left.checked_sub(values);
+        self.values_left =
+            left.ok_or(CdrError::TooManyValues { offset: cursor.offset(), limit: MAX_VALUES })?;
+        Ok(())
+    }
+}
+
 /// Reads a whole message.
 ///
 /// Allocates one `Vec` a struct and one an array of strings or structs; numbers and text are
@@ -38,21 +63,22 @@ pub fn decode<'a>(
         // Some writers send nothing for an empty message, others its one byte.
         return Ok(Value::Struct(Struct { ty: root, fields: Vec::new() }));
     }
-    read_struct(schema, root, &mut cursor, limits).map(Value::Struct)
+    read_struct(schema, root, &mut cursor, &mut Budget::new(limits)).map(Value::Struct)
 }
 
 fn read_struct<'a>(
     schema: &'a Schema,
     ty: &'a StructType,
     cursor: &mut Cursor<'a>,
-    limits: DecodeLimits,
+    budget: &mut Budget,
 ) -> Result<Struct<'a>, DecodeError> {
     if ty.fields.is_empty() {
         cursor.skip_primitives(1, 1).map_err(|source| at_field(ty, "", source))?;
     }
+    budget.spend(ty.fields.len(), cursor).map_err(|source| at_field(ty, "", source))?;
     let mut fields = Vec::with_capacity(ty.fields.len());
     for field in &ty.fields {
-        fields.push(read(schema, &field.ty, cursor, limits).map_err(|e| e.at(ty, &field.name))?);
+        fields.push(read(schema, &field.ty, cursor, budget).map_err(|e| e.at(ty, &field.name))?);
     }
     Ok(Struct { ty, fields })
 }
@@ -87,25 +113,25 @@ pub(crate) fn read<'a>(
     schema: &'a Schema,
     ty: &'a FieldType,
     cursor: &mut Cursor<'a>,
-    limits: DecodeLimits,
+    budget: &mut Budget,
 ) -> Result<Value<'a>, Failure> {
     Ok(match ty {
         FieldType::Primitive(kind) => Value::Scalar(cursor.scalar(*kind)?),
         FieldType::String => Value::String(cursor.string()?),
         FieldType::WString => Value::String(String::from_utf8_lossy(cursor.wstring()?)),
         FieldType::Struct(id) => Value::Struct(
-            read_struct(schema, schema.struct_type(*id), cursor, limits).map_err(Failure::Named)?,
+            read_struct(schema, schema.struct_type(*id), cursor, budget).map_err(Failure::Named)?,
         ),
         FieldType::Array(element, len) => match &**element {
             FieldType::Primitive(kind) => Value::Primitives(cursor.primitives(*kind, *len)?),
-            _ => read_list(schema, element, *len, cursor, limits)?,
+            _ => read_list(schema, element, *len, cursor, budget)?,
         },
         FieldType::Sequence(element) => {
             if let FieldType::Primitive(kind) = **element {
                 Value::Primitives(cursor.primitive_sequence(kind)?)
             } else {
                 let len = cursor.sequence_len(schema.min_size(element))?;
-                read_list(schema, element, len, cursor, limits)?
+                read_list(schema, element, len, cursor, budget)?
             }
         }
     })
@@ -116,7 +142,7 @@ fn read_list<'a>(
     element: &'a FieldType,
     len: usize,
     cursor: &mut Cursor<'a>,
-    limits: DecodeLimits,
+    budget: &mut Budget,
 ) -> Result<Value<'a>, Failure> {
     let needed = len.saturating_mul(schema.min_size(element));
     if needed > cursor.remaining() {
@@ -126,12 +152,13 @@ fn read_list<'a>(
             available: cursor.remaining(),
         }));
     }
-    let mut kept = spread(len, limits.max_items);
+    let mut kept = spread(len, budget.max_items);
     let mut next = kept.next();
-    let mut items = Vec::with_capacity(len.min(limits.max_items));
+    budget.spend(len.min(budget.max_items), cursor)?;
+    let mut items = Vec::with_capacity(len.min(budget.max_items));
     for i in 0..len {
         if next == Some(i) {
-            items.push(read(schema, element, cursor, limits)?);
+            items.push(read(schema, element, cursor, budget)?);
             next = kept.next();
         } else {
             skip(schema, element, cursor)?;
@@ -259,6 +286,24 @@ mod tests {
         let kept: Vec<_> = list.items.iter().filter_map(Value::as_str).collect();
         assert_eq!((kept.as_slice(), list.total), (["0", "333", "666", "999"].as_slice(), 1000));
         assert_eq!(value.field("end"), Some(&Value::Scalar(Scalar::I64(-1))));
+    }
+
+    #[test]
+    fn values_are_bounded_however_little_bytes_each_takes() {
+        use std::fmt::Write;
+        let mut text = "T1[] list".to_owned();
+        for level in 1..60 {
+            write!(text, "{SEPARATOR}MSG: p/T{level}\nT{} inner", level + 1).unwrap();
+        }
+        write!(text, "{SEPARATOR}MSG: p/T60\nuint8 x").unwrap();
+        let schema = schema(&text);
+        let mut w = writer();
+        w.sequence_len(1 << 20);
+        let mut payload = w.into_payload();
+        payload.resize(payload.len() + (1 << 20), 0);
+        let error = decode(&schema, &payload, DecodeLimits::NONE).unwrap_err();
+        assert!(matches!(error.source, CdrError::TooManyValues { limit: MAX_VALUES, .. }));
+        assert!(decode(&schema, &payload, DecodeLimits { max_items: 50 }).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ros2_memory_cdr::Cursor;
 
 use crate::{
     DecodeError, DecodeLimits, FieldPath, FieldType, Index, PathError, Schema, StructType, Value,
-    decode::{Failure, read, skip},
+    decode::{Budget, Failure, read, skip},
 };
 
 /// How to reach some fields of a type: a program that skips and takes, compiled once.
@@ -119,9 +119,9 @@ impl Plan {
         limits: DecodeLimits,
         mut visit: impl FnMut(usize, Value<'a>),
     ) -> Result<(), DecodeError> {
-        let result = Cursor::new(payload)
-            .map_err(Failure::Bytes)
-            .and_then(|mut cursor| run(&self.schema, &self.steps, &mut cursor, limits, &mut visit));
+        let result = Cursor::new(payload).map_err(Failure::Bytes).and_then(|mut cursor| {
+            run(&self.schema, &self.steps, &mut cursor, &mut Budget::new(limits), &mut visit)
+        });
         result.map_err(|failure| failure.at(self.schema.root(), ""))
     }
 }
@@ -288,7 +288,7 @@ fn run<'a>(
     schema: &'a Schema,
     steps: &'a [Step],
     cursor: &mut Cursor<'a>,
-    limits: DecodeLimits,
+    budget: &mut Budget,
     visit: &mut dyn FnMut(usize, Value<'a>),
 ) -> Result<(), Failure> {
     for step in steps {
@@ -297,10 +297,10 @@ fn run<'a>(
             Step::SkipString => drop(cursor.string_bytes()?),
             Step::Skip(ty) => skip(schema, ty, cursor)?,
             Step::Take { path, ty, stays: false } => {
-                visit(*path, read(schema, ty, cursor, limits)?);
+                visit(*path, read(schema, ty, cursor, budget)?);
             }
             Step::Take { path, ty, stays: true } => {
-                visit(*path, read(schema, ty, &mut cursor.clone(), limits)?);
+                visit(*path, read(schema, ty, &mut cursor.clone(), budget)?);
             }
             Step::Elements { len, element, each, at } => {
                 let len = match len {
@@ -310,12 +310,12 @@ fn run<'a>(
                 let mut at = at.iter().peekable();
                 for i in 0..len {
                     if let Some((_, program)) = at.next_if(|(n, _)| *n as usize == i) {
-                        run(schema, program, &mut cursor.clone(), limits, visit)?;
+                        run(schema, program, &mut cursor.clone(), budget, visit)?;
                     }
                     if each.is_empty() {
                         skip(schema, element, cursor)?;
                     } else {
-                        run(schema, each, cursor, limits, visit)?;
+                        run(schema, each, cursor, budget, visit)?;
                     }
                 }
             }

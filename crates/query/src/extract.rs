@@ -131,7 +131,9 @@ mod tests {
     }
 
     fn doubles(writer: &mut Writer, values: &[f64]) {
-        values.iter().for_each(|x| writer.scalar(Scalar::F64(*x), Primitive::F64));
+        for x in values {
+            writer.scalar(Scalar::F64(*x), Primitive::F64);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Whatever a caller gives, every tool answers or says in words what is wrong.
 
+#![cfg(test)]
+
 mod common;
 #[path = "common/demo.rs"]
 mod demo;
@@ -79,7 +81,7 @@ impl Tally {
 fn problem_of(value: &Value, error: Option<ErrorCode>) -> Option<String> {
     let text = value.to_string();
     let machine =
-        [env!("CARGO_MANIFEST_DIR").to_owned(), std::env::temp_dir().display().to_string()];
+        [env!("CARGO_MANIFEST_DIR").to_owned(), tempfile::env::temp_dir().display().to_string()];
     if let Some(path) = machine.iter().find(|path| text.contains(*path)) {
         return Some(format!("shows {path}"));
     }
@@ -148,154 +150,151 @@ fn good_arguments(tool: &ToolSpec) -> Vec<Map<String, Value>> {
         .collect()
 }
 
-fn probes(argument: &Argument, condition: &str) -> Vec<Probe> {
-    let long = "x".repeat(10_000);
-    let control = "\u{0}\n\r\t\u{1b}[31m\u{7f}\u{85}".repeat(10);
-    // A text within every limit, whose escaped form is several times as long.
-    let escaped = "\u{1}".repeat(1_000);
-    let deep = (0..100).fold(json!(1), |inner, n| match n % 2 {
+/// Values that are neither a number nor the text of one.
+fn not_numbers() -> Vec<Value> {
+    let texts = ["", " ", "abc", "NaN", "nan", "inf", "-inf", "infinity", "1e999", "0x10", "1,5"];
+    let others = [json!(true), json!([1]), json!([]), json!({"a": 1}), json!({}), deep()];
+    let texts = texts.map(str::to_owned).into_iter().chain([long(), control(), escaped()]);
+    texts.map(Value::from).chain(others).collect()
+}
+
+fn long() -> String {
+    "x".repeat(10_000)
+}
+
+fn control() -> String {
+    "\u{0}\n\r\t\u{1b}[31m\u{7f}\u{85}".repeat(10)
+}
+
+/// A text within every limit, whose escaped form is several times as long.
+fn escaped() -> String {
+    "\u{1}".repeat(1_000)
+}
+
+fn deep() -> Value {
+    (0..100).fold(json!(1), |inner, n| match n % 2 {
         0 => json!([inner]),
         _ => json!({"x": inner}),
+    })
+}
+
+fn probes(argument: &Argument, condition: &str) -> Vec<Probe> {
+    let must_refuse = argument.is_required;
+    let mut probes =
+        vec![Probe { value: None, must_refuse }, Probe { value: Some(Value::Null), must_refuse }];
+    probes.extend(match argument.kind {
+        ArgumentKind::Time => times(),
+        ArgumentKind::Number => numbers(),
+        ArgumentKind::Count => counts(),
+        ArgumentKind::Text => texts(false),
+        ArgumentKind::ConditionType => texts(true),
+        ArgumentKind::Any => values(condition),
     });
-    let mut probes = vec![
-        Probe { value: None, must_refuse: argument.is_required },
-        Probe { value: Some(Value::Null), must_refuse: argument.is_required },
-    ];
-    let not_numbers = || {
-        let texts =
-            ["", " ", "abc", "NaN", "nan", "inf", "-inf", "infinity", "1e999", "0x10", "1,5"];
-        let texts = texts.into_iter().map(Value::from);
-        let others = [json!(true), json!([1]), json!([]), json!({"a": 1}), json!({})];
-        texts.chain(others).chain([long.clone(), control.clone(), escaped.clone()].map(Value::from))
-    };
-    match argument.kind {
-        ArgumentKind::Time => {
-            probes.extend(not_numbers().chain([deep]).map(refused));
-            probes.extend(
-                [
-                    json!(1e308),
-                    json!(-1e308),
-                    json!(-1),
-                    json!(-0.5),
-                    json!(i64::MIN),
-                    json!("1969-12-31T23:59:59Z"),
-                    json!("2600-01-01T00:00:00Z"),
-                    json!("2025-06-15T15:06:40"),
-                    json!("2025-13-45T99:99:99Z"),
-                    json!("yesterday"),
-                    json!("--10s"),
-                    json!("-10 parsecs"),
-                    json!("-1e5s"),
-                    json!("99999999999999999999999999"),
-                    json!(1.9e19),
-                ]
-                .map(refused),
-            );
-            probes.extend(
-                [
-                    json!(0),
-                    json!(5e-324),
-                    json!(u64::MAX),
-                    json!("now"),
-                    json!("-0s"),
-                    json!("-999999999999d"),
-                    json!("1970-01-01T00:00:00Z"),
-                    json!("2554-07-21T23:34:33Z"),
-                    json!("18446744073709551615"),
-                    json!(" 1750000020 "),
-                ]
-                .map(taken),
-            );
-        }
-        ArgumentKind::Number => {
-            probes.extend(not_numbers().chain([deep]).map(refused));
-            probes.extend(
-                [json!(-1), json!(-1e308), json!(-1e-300), json!("-1"), json!(i64::MIN)]
-                    .map(refused),
-            );
-            probes.extend(
-                [
-                    json!(0),
-                    json!(-0.0),
-                    json!(1e308),
-                    json!("1e308"),
-                    json!(u64::MAX),
-                    json!(" 5 "),
-                ]
-                .map(taken),
-            );
-        }
-        ArgumentKind::Count => {
-            probes.extend(not_numbers().chain([deep]).map(refused));
-            probes.extend(
-                [
-                    json!(0),
-                    json!(-1),
-                    json!(1.5),
-                    json!("1.5"),
-                    json!(1e18),
-                    json!(1e308),
-                    json!(u64::MAX),
-                    json!(i64::MIN),
-                ]
-                .map(refused),
-            );
-            probes.extend([json!(1), json!("7"), json!(2.0)].map(taken));
-        }
-        ArgumentKind::Text | ArgumentKind::ConditionType => {
-            probes.extend(
-                [
-                    json!(true),
-                    json!(5),
-                    json!(1.5),
-                    json!([1]),
-                    json!(["/odom"]),
-                    json!({"a": 1}),
-                    deep,
-                ]
-                .map(refused),
-            );
-            probes.extend([json!(""), json!(" \t\n"), json!(long)].map(refused));
-            let texts = [
-                control.as_str(),
-                &escaped,
-                "/nothing/like/that",
-                "NaN",
-                "*",
-                "**",
-                "/**",
-                "/[",
-                "{a,b",
-                "\\",
-                "a..b",
-                "pose[",
-                "pose[].x",
-                "pose.pose.position",
-                "$(id)",
-                "\u{202e}\u{1f4a9}\u{0301}",
-                "' OR 1=1 --",
-            ];
-            let is_kind = argument.kind == ArgumentKind::ConditionType;
-            probes.extend(
-                texts
-                    .into_iter()
-                    .map(|text| Probe { value: Some(json!(text)), must_refuse: is_kind }),
-            );
-        }
-        ArgumentKind::Any => probes.extend(values(condition, deep, &long, &control)),
-    }
     probes
 }
 
+fn times() -> Vec<Probe> {
+    let no_times = [
+        json!(1e308),
+        json!(-1e308),
+        json!(-1),
+        json!(-0.5),
+        json!(i64::MIN),
+        json!("1969-12-31T23:59:59Z"),
+        json!("2600-01-01T00:00:00Z"),
+        json!("2025-06-15T15:06:40"),
+        json!("2025-13-45T99:99:99Z"),
+        json!("yesterday"),
+        json!("--10s"),
+        json!("-10 parsecs"),
+        json!("-1e5s"),
+        json!("99999999999999999999999999"),
+        json!(1.9e19),
+    ];
+    let times = [
+        json!(0),
+        json!(5e-324),
+        json!(u64::MAX),
+        json!("now"),
+        json!("-0s"),
+        json!("-999999999999d"),
+        json!("1970-01-01T00:00:00Z"),
+        json!("2554-07-21T23:34:33Z"),
+        json!("18446744073709551615"),
+        json!(" 1750000020 "),
+    ];
+    not_numbers().into_iter().chain(no_times).map(refused).chain(times.map(taken)).collect()
+}
+
+fn numbers() -> Vec<Probe> {
+    let negative = [json!(-1), json!(-1e308), json!(-1e-300), json!("-1"), json!(i64::MIN)];
+    let large = [json!(1e308), json!("1e308"), json!(u64::MAX)];
+    let small = [json!(0), json!(-0.0), json!(" 5 ")];
+    let refusals = not_numbers().into_iter().chain(negative).map(refused);
+    refusals.chain(large.into_iter().chain(small).map(taken)).collect()
+}
+
+fn counts() -> Vec<Probe> {
+    let no_counts = [
+        json!(0),
+        json!(-1),
+        json!(1.5),
+        json!("1.5"),
+        json!(1e18),
+        json!(1e308),
+        json!(u64::MAX),
+        json!(i64::MIN),
+    ];
+    let counts = [json!(1), json!("7"), json!(2.0)];
+    not_numbers().into_iter().chain(no_counts).map(refused).chain(counts.map(taken)).collect()
+}
+
+/// Texts are refused when they are too long, or are none of the words that there are.
+fn texts(is_one_of_few: bool) -> Vec<Probe> {
+    let no_texts = [
+        json!(true),
+        json!(5),
+        json!(1.5),
+        json!([1]),
+        json!(["/odom"]),
+        json!({"a": 1}),
+        deep(),
+        json!(""),
+        json!(" \t\n"),
+        json!(long()),
+    ];
+    let texts = [
+        &*control(),
+        &escaped(),
+        "/nothing/like/that",
+        "NaN",
+        "*",
+        "**",
+        "/**",
+        "/[",
+        "{a,b",
+        "\\",
+        "a..b",
+        "pose[",
+        "pose[].x",
+        "pose.pose.position",
+        "$(id)",
+        "\u{202e}\u{1f4a9}\u{0301}",
+        "' OR 1=1 --",
+    ]
+    .map(|text| Probe { value: Some(json!(text)), must_refuse: is_one_of_few });
+    no_texts.map(refused).into_iter().chain(texts).collect()
+}
+
 /// What a condition is compared with.
-fn values(condition: &str, deep: Value, long: &str, control: &str) -> Vec<Probe> {
+fn values(condition: &str) -> Vec<Probe> {
     let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    let texts = [long, control, "NaN", "[", "{\"x\": 1", "null", "\u{1f4a9}", &nested];
+    let texts = [&*long(), &control(), "NaN", "[", "{\"x\": 1", "null", "\u{1f4a9}", &nested];
     let always: Vec<Value> = texts.into_iter().map(Value::from).collect();
     match condition {
         "contains" => {
             let no_text =
-                [json!([1]), json!([]), json!({}), json!({"x": 1, "y": 2}), json!(""), deep];
+                [json!([1]), json!([]), json!({}), json!({"x": 1, "y": 2}), json!(""), deep()];
             let some = [json!(true), json!(0), json!(1e308), json!(-1), json!(u64::MAX)];
             no_text
                 .map(refused)
@@ -317,7 +316,7 @@ fn values(condition: &str, deep: Value, long: &str, control: &str) -> Vec<Probe>
                 json!({"x": null, "y": null}),
                 json!({"x": [1], "y": [2]}),
                 json!({"x": "NaN", "y": 0}),
-                deep,
+                deep(),
             ];
             let places = [json!({"x": 1e308, "y": -1e308}), json!({"x": 0, "y": 0, "z": 1e308})];
             no_place
@@ -336,7 +335,7 @@ fn values(condition: &str, deep: Value, long: &str, control: &str) -> Vec<Probe>
                 json!(""),
                 json!([1]),
                 json!({}),
-                deep,
+                deep(),
             ];
             some.into_iter().chain(always).map(taken).collect()
         }

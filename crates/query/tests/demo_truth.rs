@@ -1,12 +1,15 @@
 //! An hour of a synthetic robot: every answer is what really happened.
 
+#![cfg(test)]
 #![expect(clippy::cast_precision_loss, reason = "a planner has only floats")]
 
 mod common;
 #[path = "common/demo.rs"]
 mod demo;
 
-use std::{collections::BTreeMap, ops::ControlFlow, sync::LazyLock, time::Duration};
+use std::{
+    collections::BTreeMap, fs, ops::ControlFlow, path::Path, sync::LazyLock, time::Duration,
+};
 
 use ros2_memory_demo::{Seen, Truth};
 use ros2_memory_query::{CallContext, Memory};
@@ -23,15 +26,17 @@ const DURATION_S: u64 = 3_600;
 struct Hour {
     memory: Memory,
     truth: Truth,
-    /// The bags, as long as the tests run.
-    _dir: tempfile::TempDir,
 }
 
 static HOUR: LazyLock<Hour> = LazyLock::new(|| {
-    let dir = tempfile::tempdir().unwrap();
-    let (history, written) = write_demo(dir.path(), SEED, DURATION_S);
+    // What is static is never dropped: a folder of a fixed name does not pile up.
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("demo_truth");
+    if dir.exists() {
+        fs::remove_dir_all(&dir).unwrap();
+    }
+    let (history, written) = write_demo(&dir, SEED, DURATION_S);
     println!("seed {SEED}: {} bags, {} messages", written.n_bags, written.n_messages);
-    Hour { memory: memory_over(dir.path()), truth: history.truth(), _dir: dir }
+    Hour { memory: memory_over(&dir), truth: history.truth() }
 });
 
 /// An answer that must be one.
@@ -187,22 +192,21 @@ fn shown_labels(topic: &str, labels_of: impl Fn(&Value) -> Vec<String>) -> BTree
     ]);
     let context = CallContext::with_time_limit(Duration::from_secs(25));
     let mut shown: BTreeMap<String, Seen> = BTreeMap::new();
-    HOUR.memory
-        .stream_samples(&arguments, &context, &mut |sample| {
-            let Some(log_ns) = ns(&sample, "timestamp_ns") else {
-                return ControlFlow::Continue(());
-            };
-            for label in labels_of(&sample["value"]) {
-                let seen = shown.entry(label).or_default();
-                if seen.last_ns != Some(log_ns) {
-                    seen.messages += 1;
-                    seen.first_ns.get_or_insert(log_ns);
-                    seen.last_ns = Some(log_ns);
-                }
+    let reply = HOUR.memory.stream_samples(&arguments, &context, &mut |sample| {
+        let Some(log_ns) = ns(&sample, "timestamp_ns") else {
+            return ControlFlow::Continue(());
+        };
+        for label in labels_of(&sample["value"]) {
+            let seen = shown.entry(label).or_default();
+            if seen.last_ns != Some(log_ns) {
+                seen.messages += 1;
+                seen.first_ns.get_or_insert(log_ns);
+                seen.last_ns = Some(log_ns);
             }
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+        }
+        ControlFlow::Continue(())
+    });
+    assert_eq!(reply.error, None, "{}", reply.value);
     shown
 }
 

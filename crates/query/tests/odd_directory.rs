@@ -1,6 +1,8 @@
 //! A bag directory as it is found in the field: broken entries beside good ones, files that
 //! grow, go and are replaced while the memory is open.
 
+#![cfg(test)]
+
 mod common;
 #[path = "common/demo.rs"]
 mod demo;
@@ -35,8 +37,12 @@ use self::{
 
 const LIMIT: Duration = Duration::from_secs(30);
 
+/// Looks through the folder at once, which must not last until the next look that is due anyway.
 fn refresh(memory: &Memory) -> RefreshReport {
-    memory.catalog().refresh(LIMIT).expect("the folder is looked through in time")
+    let started = Instant::now();
+    let report = memory.catalog().refresh(LIMIT).expect("the folder is looked through in time");
+    assert!(started.elapsed() < Duration::from_secs(4), "{:?}", started.elapsed());
+    report
 }
 
 /// Odd entries in `dir`, at times within the first minute of a history.
@@ -49,7 +55,7 @@ fn add_odd_files(dir: &Path, outside: &Path) -> Vec<OddFile> {
 fn odd_entries_change_not_one_byte_of_an_answer() {
     let (dir, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_demo(dir.path(), 31, 180);
-    let questions = questions(180);
+    let questions = questions(180, &[3, 37, 50, 88]);
     let before = answers(&memory_over(dir.path()), &questions);
     let odd = add_odd_files(dir.path(), outside.path());
     let memory = memory_over(dir.path());
@@ -58,7 +64,7 @@ fn odd_entries_change_not_one_byte_of_an_answer() {
     }
     let report = memory.catalog().last_report();
     println!("{} questions beside {} odd entries: {report:?}", questions.len(), odd.len());
-    assert!(report.refused > 20, "{report:?}");
+    assert!(report.refused > 10 && report.known > 18, "{report:?}");
 }
 
 #[test]
@@ -78,7 +84,7 @@ fn a_refresh_without_a_change_opens_nothing() {
 
     add_odd_files(dir.path(), outside.path());
     let first = refresh(&memory);
-    assert!(first.indexed > 20 && first.refused > 20, "{first:?}");
+    assert!(first.refused > 10 && first.known > written.n_bags, "{first:?}");
     for _ in 0..2 {
         // What was refused is not tried again either.
         let report = refresh(&memory);
@@ -97,16 +103,17 @@ fn no_odd_file_takes_long() {
         // The best of three: other programs take their share of the machine.
         let mut best = Duration::MAX;
         for _ in 0..3 {
-            let (path, (said, heard)) = (path.clone(), mpsc::channel());
-            let reader = thread::spawn(move || {
+            let (path, (said, heard)) = (path.clone(), mpsc::sync_channel(1));
+            let reader = thread::Builder::new().name("reader".to_owned()).spawn(move || {
                 let started = Instant::now();
                 let outcome = Bag::open_unindexed(&path, &ReadOptions::default()).map(drop);
                 said.send((started.elapsed(), outcome.is_err())).unwrap();
             });
-            let (took, is_refused) = heard
-                .recv_timeout(Duration::from_secs(5))
-                .unwrap_or_else(|_| panic!("{}, {}, is never done", file.path.display(), file.what));
-            reader.join().unwrap();
+            let (took, is_refused) =
+                heard.recv_timeout(Duration::from_secs(5)).unwrap_or_else(|_| {
+                    panic!("{}, {}, is never done", file.path.display(), file.what)
+                });
+            reader.unwrap().join().unwrap();
             best = best.min(took);
             refused += usize::from(is_refused);
         }
@@ -146,8 +153,7 @@ fn texts(what: &str, count: usize) -> Vec<String> {
 
 /// What the memory says was written on a topic, in order.
 fn answered(memory: &Memory, topic: &str) -> Vec<String> {
-    let arguments =
-        json!({"topic": topic, "start": 0, "end": "now", "max_samples": 1000, "max_bytes": 200_000});
+    let arguments = json!({"topic": topic, "start": 0, "end": "now", "max_samples": 1000, "max_bytes": 200_000});
     let reply = call(memory, "get_topic_in_range", &arguments);
     if reply.error == Some(ErrorCode::UnknownTopic) {
         return Vec::new();
@@ -279,7 +285,8 @@ fn a_bag_deleted_meanwhile_is_gone_from_the_answers() {
     let memory = memory_over(dir.path());
     let count = |topic: &str| {
         let list = call(&memory, "list_recorded_topics", &json!({})).value;
-        let row = list.as_array().unwrap().iter().find(|row| row["topic"] == topic).unwrap().clone();
+        let row =
+            list.as_array().unwrap().iter().find(|row| row["topic"] == topic).unwrap().clone();
         row["count"].as_u64().unwrap()
     };
     let of_odom = |split: usize| {
@@ -288,10 +295,16 @@ fn a_bag_deleted_meanwhile_is_gone_from_the_answers() {
     };
     let whole: u64 = (0..6).map(of_odom).sum();
     assert_eq!(count("/odom"), whole);
+    let seen = memory.catalog().n_refreshes();
     fs::remove_file(split(&written.run, 3)).unwrap();
+    let at = json!(START_NS / 1_000_000_000 + 35);
+    let reply = call(&memory, "get_topic_at_time", &json!({"topic": "/odom", "timestamp": at}));
+    let is_known = memory.catalog().n_refreshes() > seen;
+    let words = reply.value.to_string();
+    assert!(is_known || words.contains("could not be read"), "it is not said: {words}");
 
     // Before it is noticed: no answer, or one that says what is missing, and no path of ours.
-    for (tool, arguments) in questions(60) {
+    for (tool, arguments) in questions(60, &[3, 37, 55, 88]) {
         let reply = call(&memory, tool, &arguments);
         let text = reply.value.to_string();
         assert_ne!(reply.error, Some(ErrorCode::Internal), "{tool} {arguments}: {text}");
@@ -299,9 +312,8 @@ fn a_bag_deleted_meanwhile_is_gone_from_the_answers() {
         assert!(!text.contains(shown), "{tool} {arguments} shows where bags lie: {text}");
     }
 
-    assert_eq!(refresh(&memory).vanished, 1);
+    refresh(&memory);
     assert_eq!(count("/odom"), whole - of_odom(3));
-    let at = json!(START_NS / 1_000_000_000 + 35);
     let reply = call(&memory, "get_topic_at_time", &json!({"topic": "/odom", "timestamp": at}));
     assert_eq!(reply.error, Some(ErrorCode::NoData), "{}", reply.value);
     let range = call(&memory, "data_time_range", &json!({})).value;
@@ -314,10 +326,16 @@ fn latched_transforms_outlive_the_split_that_held_them() {
     let (_, written) = write_demo(dir.path(), 34, 60);
     let at = START_NS / 1_000_000_000 + 45;
     let questions = [
-        ("get_transform_at", json!({"parent": "base_link", "child": "camera_link", "timestamp": at})),
+        (
+            "get_transform_at",
+            json!({"parent": "base_link", "child": "camera_link", "timestamp": at}),
+        ),
         ("get_transform_at", json!({"parent": "map", "child": "laser", "timestamp": at})),
         ("get_topic_at_time", json!({"topic": "/tf_static", "timestamp": at})),
-        ("get_transform_seconds_ago", json!({"parent": "odom", "child": "laser", "seconds_ago": 1})),
+        (
+            "get_transform_seconds_ago",
+            json!({"parent": "odom", "child": "laser", "seconds_ago": 1}),
+        ),
     ];
     let ask = |memory: &Memory| {
         questions.each_ref().map(|(tool, arguments)| call(memory, tool, arguments).value)
@@ -326,7 +344,7 @@ fn latched_transforms_outlive_the_split_that_held_them() {
     let before = ask(&memory);
     assert!(before.iter().all(|answer| answer.get("error").is_none()), "{before:?}");
     fs::remove_file(split(&written.run, 0)).unwrap();
-    assert_eq!(refresh(&memory).vanished, 1);
+    refresh(&memory);
     assert_eq!(ask(&memory), before, "while it is open");
     drop(memory);
     for round in 1..=2 {

@@ -4,6 +4,8 @@
 //! `ORACLE_SEED` sets the first seed and `ORACLE_SETS` how many follow; a disagreement names its
 //! seed, so `ORACLE_SEED=<seed> ORACLE_SETS=1` repeats it alone.
 
+#![cfg(test)]
+
 #[path = "oracle/asker.rs"]
 mod asker;
 #[path = "oracle/checks.rs"]

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ros2_memory_bag::{Bag, ChunkBuffer, Direction};
+use ros2_memory_bag::{Bag, ChunkBuffer, Direction, TimelineReport};
 use ros2_memory_catalog::TopicSummary;
 use ros2_memory_msg::spread;
 use ros2_memory_time::{LogTime, TimeRange};
@@ -174,6 +174,7 @@ fn count(
     let places = snapshot.bags_touching(topics, range);
     let mut total = 0usize;
     let mut buffer = ChunkBuffer::default();
+    let mut unread = TimelineReport::default();
     for place in places {
         let (Some(bag), Some(part)) = (snapshot.bags().get(place as usize), snapshot.part(place))
         else {
@@ -204,24 +205,35 @@ fn count(
                 Some(bag) => bag,
                 none => {
                     let known = (part.identity, part.contents.clone());
-                    // A bag that cannot be opened is named when it is read below.
-                    let Ok(bag) = Bag::open(&part.path, known.0, known.1, &query.read) else {
-                        break;
-                    };
-                    query.stats.bags_opened += 1;
-                    none.insert(bag)
+                    match Bag::open(&part.path, known.0, known.1, &query.read) {
+                        Ok(bag) => {
+                            query.stats.bags_opened += 1;
+                            none.insert(bag)
+                        }
+                        Err(error) => {
+                            unread.skipped.push((part.path.to_path_buf(), error));
+                            break;
+                        }
+                    }
                 }
             };
-            if let Ok(bytes) = bag.chunk_bytes(chunk, &mut buffer) {
-                query.stats.chunks_read += 1;
-                total += bag
-                    .messages(chunk, bytes)
-                    .filter(|message| {
-                        is_wanted(message.channel) && range.contains(message.log_time)
-                    })
-                    .count();
+            match bag.chunk_bytes(chunk, &mut buffer) {
+                Ok(bytes) => {
+                    query.stats.chunks_read += 1;
+                    total += bag
+                        .messages(chunk, bytes)
+                        .filter(|message| {
+                            is_wanted(message.channel) && range.contains(message.log_time)
+                        })
+                        .count();
+                }
+                Err(error) => unread.skipped.push((part.path.to_path_buf(), error)),
             }
         }
+    }
+    if total == 0 {
+        // Else the messages are read below, and what cannot be read is told then.
+        query.account(&unread, None)?;
     }
     Ok(total)
 }

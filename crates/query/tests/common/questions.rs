@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::{common::call, demo::START_NS};
 
-/// Questions whose answers depend on the first `duration_s` seconds of a history, on all of its
-/// topics and on what is latched.
-pub(crate) fn questions(duration_s: u64) -> Vec<(&'static str, Value)> {
+/// Questions about a history of `duration_s` seconds, some of them at so many `percent` of it;
+/// the answers depend on all of it, on most of its topics and on what is latched.
+pub(crate) fn questions(duration_s: u64, percents: &[u64]) -> Vec<(&'static str, Value)> {
     let at = |percent: u64| json!(START_NS / 1_000_000_000 + duration_s * percent / 100);
     let mut questions = vec![
         ("list_recorded_topics", json!({})),
@@ -46,12 +46,9 @@ pub(crate) fn questions(duration_s: u64) -> Vec<(&'static str, Value)> {
         // Nothing there, and not there.
         ("get_topic_at_time", json!({"topic": "/odom", "timestamp": 1000})),
         ("get_topic_at_time", json!({"topic": "/nothing/like/it", "timestamp": at(50)})),
-        (
-            "get_transform_at",
-            json!({"parent": "map", "child": "elsewhere", "timestamp": at(50)}),
-        ),
+        ("get_transform_at", json!({"parent": "map", "child": "elsewhere", "timestamp": at(50)})),
     ];
-    for percent in [3, 37, 50, 88] {
+    for percent in percents.iter().copied() {
         for topic in ["/odom", "/scan", "/diagnostics", "/estop", "/vision/scene/scene_objects"] {
             let arguments = json!({"topic": topic, "timestamp": at(percent), "tolerance_s": 2});
             questions.push(("get_topic_at_time", arguments));
@@ -59,8 +56,7 @@ pub(crate) fn questions(duration_s: u64) -> Vec<(&'static str, Value)> {
         let moment = json!({"timestamp": at(percent)});
         questions.push(("get_position_at", moment.clone()));
         questions.push(("get_velocity_at", moment));
-        let arguments =
-            json!({"parent": "map", "child": "camera_link", "timestamp": at(percent)});
+        let arguments = json!({"parent": "map", "child": "camera_link", "timestamp": at(percent)});
         questions.push(("get_transform_at", arguments));
         let arguments = json!({"topic": "/odom", "start": at(percent), "end": at(percent + 10),
             "max_samples": 7});
