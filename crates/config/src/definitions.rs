@@ -133,7 +133,7 @@ mod tests {
         fs::create_dir_all(&msg).unwrap();
         fs::write(msg.join("A.msg"), "int32 a").unwrap();
         fs::write(msg.join("B.msg"), "A a\nint32 b").unwrap();
-        fs::write(msg.join("Bad.msg"), "what is this?").unwrap();
+        fs::write(msg.join("Bad.msg"), "int32 7x").unwrap();
         let loaded = load_definitions(&[folder.path().to_owned(), "/nowhere".into()]);
         assert_eq!((loaded.n_custom, loaded.problems.len()), (2, 2), "{:?}", loaded.problems);
         assert!(Schema::from_library("my_msgs/msg/B", &loaded.library).is_ok());

@@ -15,9 +15,9 @@ pub struct TypePaths {
     /// look at; `position` and `orientation` make a pose; `linear_velocity` and
     /// `angular_velocity` a velocity; `frame` and `child_frame` name the frames of these.
     pub fields: Vec<(String, FieldPath)>,
-    /// Where labels are: what `contains` looks at in arrays of structs.
+    /// Where labels are: what `contains` looks at, with `text`.
     pub labels: Vec<FieldPath>,
-    /// Where free text is.
+    /// Where free text is: what `contains` looks at, with `labels`.
     pub text: Vec<FieldPath>,
     /// Where positions are, when not at the field `position`.
     pub position: Option<FieldPath>,

@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use ros2_memory_bag::{Direction, Message};
 use ros2_memory_catalog::TopicSummary;
 use ros2_memory_condition::{Condition, NearPosition};
-use ros2_memory_msg::{FieldPath, FieldType, Plan, Schema};
+use ros2_memory_msg::{FieldPath, FieldType, Plan, Schema, StructType};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Value as Json, json};
 
@@ -21,6 +21,8 @@ use crate::{
 const MAX_TRIES: usize = 100;
 /// How many text fields `contains` looks at in a type that is not configured.
 const MAX_TEXT_FIELDS: usize = 256;
+/// How many fields are looked at for text.
+const MAX_VISITED_FIELDS: usize = ros2_memory_msg::MAX_FIELDS;
 
 /// What is looked for, and where.
 #[derive(Debug, Clone)]
@@ -238,35 +240,70 @@ fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Resul
     }
 }
 
-/// The paths of all text in a type, arrays walked.
+/// The paths of all text in a type, arrays walked, as far as the limits go.
 fn text_fields(schema: &Schema) -> Vec<FieldPath> {
-    let mut paths = Vec::new();
-    collect(schema, schema.root(), "", &mut paths);
-    paths.iter().filter_map(|path| path.parse().ok()).collect()
+    let mut found = TextFields { schema, paths: Vec::new(), fields_left: MAX_VISITED_FIELDS };
+    found.collect(schema.root(), "");
+    found.paths.iter().filter_map(|path| path.parse().ok()).collect()
 }
 
-fn collect(
-    schema: &Schema,
-    ty: &ros2_memory_msg::StructType,
-    prefix: &str,
-    paths: &mut Vec<String>,
-) {
-    for field in &ty.fields {
-        let (mut path, mut inner) = (format!("{prefix}{}", field.name), &field.ty);
-        while let FieldType::Array(element, _) | FieldType::Sequence(element) = inner {
-            path.push_str("[]");
-            inner = element;
-        }
-        if paths.len() >= MAX_TEXT_FIELDS {
-            return;
-        }
-        match inner {
-            FieldType::String => paths.push(path),
-            FieldType::Struct(id) => {
-                path.push('.');
-                collect(schema, schema.struct_type(*id), &path, paths);
+struct TextFields<'s> {
+    schema: &'s Schema,
+    paths: Vec<String>,
+    /// A type that holds another twice, and so on for sixty levels, has 2^60 fields.
+    fields_left: usize,
+}
+
+impl TextFields<'_> {
+    fn collect(&mut self, ty: &StructType, prefix: &str) {
+        for field in &ty.fields {
+            if self.paths.len() >= MAX_TEXT_FIELDS || self.fields_left == 0 {
+                return;
             }
-            _ => {}
+            self.fields_left -= 1;
+            let (mut path, mut inner) = (format!("{prefix}{}", field.name), &field.ty);
+            while let FieldType::Array(element, _) | FieldType::Sequence(element) = inner {
+                path.push_str("[]");
+                inner = element;
+            }
+            match inner {
+                FieldType::String => self.paths.push(path),
+                FieldType::Struct(id) => {
+                    path.push('.');
+                    self.collect(self.schema.struct_type(*id), &path);
+                }
+                _ => {}
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ros2_memory_msg::Library;
+
+    const SEPARATOR: &str =
+        "\n================================================================================\n";
+
+    #[test]
+    fn all_text_of_a_type_is_found() {
+        let text = format!("string a\nB[] b\nint8 c{SEPARATOR}MSG: p/B\nstring[] d\nfloat64 e");
+        let schema = Schema::parse("p/msg/T", &text, &Library::new()).unwrap();
+        let paths: Vec<String> = text_fields(&schema).iter().map(ToString::to_string).collect();
+        assert_eq!(paths, ["a", "b[].d[]"]);
+    }
+
+    #[test]
+    fn types_that_double_at_each_level_end_the_search_for_text() {
+        use std::fmt::Write;
+        let mut text = "T1 a\nT1 b".to_owned();
+        for level in 1..60 {
+            let next = level + 1;
+            write!(text, "{SEPARATOR}MSG: p/T{level}\nT{next} a\nT{next} b").unwrap();
+        }
+        write!(text, "{SEPARATOR}MSG: p/T60\nbool x").unwrap();
+        let schema = Schema::parse("p/msg/T", &text, &Library::new()).unwrap();
+        assert!(text_fields(&schema).is_empty());
     }
 }
