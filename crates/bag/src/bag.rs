@@ -1,4 +1,7 @@
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use ros2_memory_time::LogTime;
 
@@ -45,7 +48,31 @@ pub struct ChunkBuffer {
     inflater: Inflater,
 }
 
+/// Buffers between two questions. A decompressor takes longer to make than a small chunk takes to
+/// inflate.
+static SPARE: Mutex<Vec<ChunkBuffer>> = Mutex::new(Vec::new());
+/// How many are kept: as many as are in use at once in a question or two.
+const MAX_SPARE: usize = 8;
+/// Larger ones are given back to the system.
+const MAX_SPARE_BYTES: usize = 4 << 20;
+
 impl ChunkBuffer {
+    /// A buffer that somebody kept, or a new one.
+    pub(crate) fn spare() -> Self {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        spare.pop().unwrap_or_default()
+    }
+
+    /// Keeps the buffer for the next question, unless there are enough or it is large.
+    pub(crate) fn keep_as_spare(self) {
+        if self.stored.capacity() + self.inflated.capacity() <= MAX_SPARE_BYTES {
+            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            if spare.len() < MAX_SPARE {
+                spare.push(self);
+            }
+        }
+    }
+
     /// The bytes that [`Bag::chunk_bytes`] last gave for this chunk through this buffer.
     pub(crate) fn held<'b>(&'b self, source: &'b Source, chunk: &Chunk) -> Option<&'b [u8]> {
         match (chunk.compression, source.mapped()) {

@@ -299,7 +299,7 @@ impl<'s> Timeline<'s> {
 
     fn open_chunk(&mut self, number: u32, index: u32) {
         let slot = self.idle.pop().unwrap_or_else(|| {
-            self.cursors.push(Cursor::default());
+            self.cursors.push(Cursor { buffer: ChunkBuffer::spare(), ..Cursor::default() });
             self.cursors.len() - 1
         });
         if let Err(error) = self.fill(slot, number, index) {
@@ -396,6 +396,14 @@ impl<'s> Timeline<'s> {
             Direction::Reverse => !last.min(self.range.end).as_ns(),
         };
         Key { time, is_message: false, topic: 0, part, position: 0 }
+    }
+}
+
+impl Drop for Timeline<'_> {
+    fn drop(&mut self) {
+        for cursor in self.cursors.drain(..) {
+            cursor.buffer.keep_as_spare();
+        }
     }
 }
 

@@ -218,7 +218,7 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
     let mut was_watch_tried = false;
     loop {
         // Not before the folder exists, and once: where there are no events, there will be none.
-        if !was_watch_tried && settings.bag_dir.is_dir() {
+        if settings.watch && !was_watch_tried && settings.bag_dir.is_dir() {
             let waking = shared.clone();
             watcher = watch(&settings.bag_dir, move || waking.want_refresh());
             was_watch_tried = true;

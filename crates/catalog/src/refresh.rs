@@ -65,6 +65,8 @@ pub(crate) struct Known {
     /// The paths whose present entry is in the store.
     stored: HashSet<Arc<Path>>,
     declared: HashSet<Arc<Declarations>>,
+    /// The declarations of the bag that was indexed last.
+    last_declared: Option<Arc<Declarations>>,
     /// How many refused files the last shown state had; `None` before the first.
     shown_refused: Option<usize>,
 }
@@ -77,7 +79,14 @@ impl Known {
         pool: rayon::ThreadPool,
     ) -> Self {
         let stored = loaded.entries.keys().cloned().collect();
-        let declared = loaded.entries.values().map(|e| e.contents.declared.clone()).collect();
+        // The entries of a segment share their declarations: hash each once.
+        let by_place: HashMap<usize, &Arc<Declarations>> = loaded
+            .entries
+            .values()
+            .map(|entry| &entry.contents.declared)
+            .map(|declared| (Arc::as_ptr(declared).addr(), declared))
+            .collect();
+        let declared = by_place.into_values().cloned().collect();
         Self {
             settings,
             store,
@@ -87,6 +96,7 @@ impl Known {
             refused: HashMap::new(),
             stored,
             declared,
+            last_declared: None,
             shown_refused: None,
         }
     }
@@ -222,16 +232,16 @@ impl Known {
     /// The splits of a session declare the same: they share one copy of it.
     fn share_declarations(&mut self, mut entry: BagEntry) -> BagEntry {
         let declared = &entry.contents.declared;
-        match self.declared.get(declared) {
-            Some(shared) => {
-                let shared = shared.clone();
-                entry.contents =
-                    Arc::new(Contents { declared: shared, ..Arc::unwrap_or_clone(entry.contents) });
-            }
-            None => {
-                self.declared.insert(declared.clone());
-            }
-        }
+        // Most often they are those of the bag before, and comparing is quicker than hashing.
+        let last = self.last_declared.as_ref().filter(|last| *last == declared);
+        let Some(shared) = last.or_else(|| self.declared.get(declared)).cloned() else {
+            self.declared.insert(declared.clone());
+            self.last_declared = Some(declared.clone());
+            return entry;
+        };
+        self.last_declared = Some(shared.clone());
+        entry.contents =
+            Arc::new(Contents { declared: shared, ..Arc::unwrap_or_clone(entry.contents) });
         entry
     }
 

@@ -13,6 +13,8 @@ pub struct Settings {
     pub catalog_dir: Option<PathBuf>,
     /// How often the folder is looked through.
     pub refresh: Duration,
+    /// Whether file events shorten the wait; a program that asks once has no use for them.
+    pub watch: bool,
     /// How bags are read.
     pub read: ReadOptions,
     /// Whether complete data of a bag that is still being written is answered too.
@@ -28,6 +30,7 @@ impl Settings {
             bag_dir,
             catalog_dir: None,
             refresh: Duration::from_secs(5),
+            watch: true,
             read: ReadOptions::default(),
             include_active: true,
             library: Arc::default(),

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use ros2_memory_bag::{ChunkChannel, TimelinePart, run_key};
@@ -32,6 +32,8 @@ pub struct Snapshot {
     n_entries: usize,
     /// The bags in which something is wrong.
     damaged: Vec<Arc<BagEntry>>,
+    /// Put together when it is first asked for.
+    edges: OnceLock<Vec<EdgeSpan>>,
 }
 
 /// A bag that holds messages.
@@ -153,6 +155,7 @@ impl Snapshot {
             progress,
             n_entries,
             damaged,
+            edges: OnceLock::new(),
         }
     }
 
@@ -233,7 +236,11 @@ impl Snapshot {
     }
 
     /// Every pair of frames that a transform was recorded for.
-    pub fn edges(&self) -> Vec<EdgeSpan> {
+    pub fn edges(&self) -> &[EdgeSpan] {
+        self.edges.get_or_init(|| self.join_edges())
+    }
+
+    fn join_edges(&self) -> Vec<EdgeSpan> {
         let gone = self.runs.iter().flat_map(|run| &run.latched).map(|(entry, _)| entry);
         let mut edges: BTreeMap<_, EdgeSpan> = BTreeMap::new();
         let mut seen: std::collections::HashSet<&Path> = std::collections::HashSet::new();

@@ -29,6 +29,7 @@ pub enum Primitive {
 
 impl Primitive {
     /// Bytes of one value, which is also its alignment up to the encoding's maximum.
+    #[inline]
     pub const fn size(self) -> usize {
         match self {
             Self::Bool | Self::I8 | Self::U8 => 1,
@@ -39,6 +40,7 @@ impl Primitive {
     }
 
     /// Reads one value from its bytes; `None` unless there are exactly [`Self::size`] of them.
+    #[inline]
     pub(crate) fn read(self, bytes: &[u8], order: ByteOrder) -> Option<Scalar> {
         macro_rules! number {
             ($kind:ty) => {{
@@ -83,6 +85,7 @@ pub enum Scalar {
 impl Scalar {
     /// The value as a double: booleans as 0 and 1, integers past 2^53 rounded.
     #[expect(clippy::cast_precision_loss, reason = "said above")]
+    #[inline]
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Bool(b) => f64::from(u8::from(b)),

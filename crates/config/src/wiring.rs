@@ -29,6 +29,7 @@ impl Loaded {
             bag_dir: self.config.recording.bag_dir.clone(),
             catalog_dir: self.config.catalog.dir.clone(),
             refresh: Duration::from_nanos(ns(self.config.reader.index_refresh_s)),
+            watch: true,
             read: self.read_options(),
             include_active: self.config.reader.active == ActiveBag::Tail,
             library,

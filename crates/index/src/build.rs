@@ -4,9 +4,9 @@ use ros2_memory_bag::{
     BagError, Channel, Contents, Declarations, ReadOptions, ScanBuffers, ScannedMessage, Source,
     Visitor, scan, scan_on,
 };
-use ros2_memory_msg::{Library, Plan};
+use ros2_memory_msg::Library;
 
-use crate::{BagEntry, EdgeSpan, LatchedMessage, TransformReader};
+use crate::{BagEntry, EdgeSpan, LatchedMessage, TransformPart, TransformPlan, TransformReader};
 
 /// Of one latched channel, this many messages of a bag are kept, the newest ones.
 const MAX_LATCHED_PER_CHANNEL: usize = 64;
@@ -81,7 +81,7 @@ struct Take<'t> {
 
 struct ChannelUse {
     is_latched: bool,
-    transforms: Option<Arc<Plan>>,
+    transforms: Option<TransformPlan>,
 }
 
 impl Visitor for Take<'_> {
@@ -96,7 +96,7 @@ impl Visitor for Take<'_> {
         if let Some(plan) = &usage.transforms {
             let is_static = usage.is_latched;
             let edges = &mut self.edges;
-            TransformReader::read(plan, message.log_time, message.payload, |sample| {
+            plan.read(message.log_time, message.payload, |sample| {
                 edges.add(&sample.parent, &sample.child, is_static, sample.time);
             });
         }
@@ -110,7 +110,7 @@ impl Take<'_> {
     fn usage(&mut self, declared: &Declarations, place: u32) -> ChannelUse {
         ChannelUse {
             is_latched: declared.channel(place).is_some_and(is_latched),
-            transforms: self.transforms.plan(declared, place),
+            transforms: self.transforms.plan(declared, place, TransformPart::Edges),
         }
     }
 

@@ -16,4 +16,6 @@ pub use build::Indexer;
 pub use encoding::{decode, decode_declarations, encode, encode_declarations};
 pub use entry::{BagEntry, EdgeSpan, LatchedMessage};
 pub use error::CodecError;
-pub use transforms::{TransformReader, TransformSample, is_transform_type, sample_time};
+pub use transforms::{
+    TransformPart, TransformPlan, TransformReader, TransformSample, is_transform_type, sample_time,
+};

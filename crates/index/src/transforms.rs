@@ -1,6 +1,6 @@
 //! Transforms as they come in messages.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::{Declarations, Schema as SchemaText};
 use ros2_memory_msg::{FieldPath, Library, Plan, Schema, Value, canonical_type_name};
@@ -22,28 +22,41 @@ pub fn sample_time(stamp: LogTime, log_time: LogTime) -> LogTime {
 
 /// One transform of a message: the pose of `child` in `parent`.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct TransformSample {
+pub struct TransformSample<'a> {
     /// The frame that the transform is given in.
-    pub parent: String,
+    pub parent: Cow<'a, str>,
     /// The frame that it places.
-    pub child: String,
+    pub child: Cow<'a, str>,
     /// When it holds.
     pub time: LogTime,
-    /// x, y, z in metres.
+    /// x, y, z in metres; zeros when only the edges are read.
     pub translation_m: [f64; 3],
-    /// The quaternion x, y, z, w.
+    /// The quaternion x, y, z, w; zeros when only the edges are read.
     pub rotation: [f64; 4],
 }
 
-/// Takes the transforms out of messages, with one plan a definition.
+/// How much of each transform is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TransformPart {
+    /// The frames and the time.
+    Edges,
+    /// These, and the pose.
+    Whole,
+}
+
+/// How to take the transforms out of the messages of one channel.
+#[derive(Debug, Clone)]
+pub struct TransformPlan(Arc<Plan>, TransformPart);
+
+/// Makes plans for channels that carry transforms, one a definition.
 #[derive(Debug, Default)]
 pub struct TransformReader {
     library: Arc<Library>,
-    plans: HashMap<TypeAndText, Option<Arc<Plan>>>,
+    plans: HashMap<Key, Option<TransformPlan>>,
 }
 
-/// What a plan depends on.
-type TypeAndText = (Arc<str>, Arc<[u8]>);
+/// What a plan depends on: the type, its text, and what is wanted.
+type Key = (Arc<str>, Arc<[u8]>, TransformPart);
 
 /// The fields of a transform, in the order of the numbers that the plan gives them.
 const PATHS: [&str; 11] = [
@@ -60,6 +73,16 @@ const PATHS: [&str; 11] = [
     "transforms[].transform.rotation.w",
 ];
 
+impl TransformPart {
+    /// How many of the paths it takes.
+    const fn n_paths(self) -> usize {
+        match self {
+            Self::Edges => 4,
+            Self::Whole => PATHS.len(),
+        }
+    }
+}
+
 impl TransformReader {
     /// A reader that takes definitions which a file lacks from `library`.
     pub fn new(library: Arc<Library>) -> Self {
@@ -68,40 +91,48 @@ impl TransformReader {
 
     /// The plan for a channel that carries transforms; `None` for other channels and when its
     /// definition cannot be used.
-    pub fn plan(&mut self, declared: &Declarations, channel: u32) -> Option<Arc<Plan>> {
+    pub fn plan(
+        &mut self,
+        declared: &Declarations,
+        channel: u32,
+        part: TransformPart,
+    ) -> Option<TransformPlan> {
         let channel = declared.channel(channel)?;
         let text = declared.schema(channel)?;
         if !is_transform_type(&text.name) || &*channel.message_encoding != "cdr" {
             return None;
         }
-        let key = (text.name.clone(), text.text.clone());
+        let key = (text.name.clone(), text.text.clone(), part);
         let library = &self.library;
-        self.plans.entry(key).or_insert_with(|| compile(text, library)).clone()
+        self.plans.entry(key).or_insert_with(|| compile(text, library, part)).clone()
     }
+}
 
+impl TransformPlan {
     /// Hands each transform of a message to `visit`, in the message's order.
     ///
     /// Returns whether the message could be read to its end; what came before a fault was
     /// visited.
-    pub fn read(
-        plan: &Plan,
+    pub fn read<'a>(
+        &'a self,
         log_time: LogTime,
-        payload: &[u8],
-        mut visit: impl FnMut(&TransformSample),
+        payload: &'a [u8],
+        mut visit: impl FnMut(&TransformSample<'a>),
     ) -> bool {
+        let Self(plan, part) = self;
         let mut sample = TransformSample::default();
         let (mut sec, mut nanosec) = (0u64, 0u64);
         plan.run(payload, |field, value| {
-            match (field, &value) {
-                (0, _) => sec = whole(&value),
-                (1, _) => nanosec = whole(&value),
-                (2, Value::String(text)) => text.as_ref().clone_into(&mut sample.parent),
-                (3, Value::String(text)) => text.as_ref().clone_into(&mut sample.child),
-                (4..=6, _) => set(&mut sample.translation_m, field - 4, &value),
-                (7..=10, _) => set(&mut sample.rotation, field - 7, &value),
+            match (field, value) {
+                (0, value) => sec = whole(&value),
+                (1, value) => nanosec = whole(&value),
+                (2, Value::String(text)) => sample.parent = text,
+                (3, Value::String(text)) => sample.child = text,
+                (4..=6, value) => set(&mut sample.translation_m, field - 4, &value),
+                (7..=10, value) => set(&mut sample.rotation, field - 7, &value),
                 _ => {}
             }
-            if field == PATHS.len() - 1 {
+            if field + 1 == part.n_paths() {
                 let stamp_ns = sec.saturating_mul(1_000_000_000).saturating_add(nanosec);
                 sample.time = sample_time(LogTime::from_ns(stamp_ns), log_time);
                 visit(&sample);
@@ -111,15 +142,17 @@ impl TransformReader {
     }
 }
 
-fn compile(text: &SchemaText, library: &Library) -> Option<Arc<Plan>> {
+fn compile(text: &SchemaText, library: &Library, part: TransformPart) -> Option<TransformPlan> {
     let definition = std::str::from_utf8(&text.text).ok()?;
     let schema = if definition.trim().is_empty() {
         Schema::from_library(&text.name, library)
     } else {
         Schema::parse(&text.name, definition, library)
     };
-    let paths: Vec<FieldPath> = PATHS.iter().filter_map(|path| path.parse().ok()).collect();
-    Plan::compile(Arc::new(schema.ok()?), &paths).ok().map(Arc::new)
+    let paths: Vec<FieldPath> =
+        PATHS.iter().take(part.n_paths()).filter_map(|path| path.parse().ok()).collect();
+    let plan = Plan::compile(Arc::new(schema.ok()?), &paths).ok()?;
+    Some(TransformPlan(Arc::new(plan), part))
 }
 
 /// A second or nanosecond; a negative one counts as 0, which no clock shows either.

@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context;
+use ros2_memory_catalog::Settings as CatalogSettings;
 use ros2_memory_config::{Loaded, Loader, load_definitions};
 use ros2_memory_msg::Library;
 use ros2_memory_query::Memory;
@@ -46,11 +47,12 @@ pub(crate) fn definitions(folders: &[std::path::PathBuf]) -> Arc<Library> {
     Arc::new(loaded.library)
 }
 
-/// Opens the memory that a configuration describes.
-pub(crate) fn open(loaded: &Loaded) -> anyhow::Result<Memory> {
+/// Opens the memory that a configuration describes; `watch` for a server, which stays.
+pub(crate) fn open(loaded: &Loaded, watch: bool) -> anyhow::Result<Memory> {
     let library = definitions(&loaded.config.reader.custom_msg_paths);
     let bag_dir = &loaded.config.recording.bag_dir;
-    Memory::open(loaded.catalog_settings(library), loaded.query_settings(), loaded.schema_map())
+    let catalog = CatalogSettings { watch, ..loaded.catalog_settings(library) };
+    Memory::open(catalog, loaded.query_settings(), loaded.schema_map())
         .with_context(|| format!("cannot open the bag directory {}", bag_dir.display()))
 }
 

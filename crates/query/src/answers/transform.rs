@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ros2_memory_bag::Direction;
 use ros2_memory_catalog::{Run as Session, Snapshot};
-use ros2_memory_index::{EdgeSpan, TransformReader, TransformSample, is_transform_type};
+use ros2_memory_index::{EdgeSpan, TransformPart, TransformReader, TransformSample};
 use ros2_memory_tf::{Buffer, Limits, LookupError, Quaternion, Run, Transform};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
@@ -52,7 +52,7 @@ pub(crate) fn transform(query: &mut Query<'_>, parent: &str, child: &str, when: 
     }
     let buffer = fill(query, at)?;
     let found = buffer.lookup(parent, child, at);
-    let transform = found.map_err(|error| refusal(&error, &edges, parent, child, at))?;
+    let transform = found.map_err(|error| refusal(&error, edges, parent, child, at))?;
     let [x, y, z] = transform.translation_m;
     let q = transform.rotation;
     let mut map = Map::new();
@@ -127,10 +127,12 @@ fn fill(query: &mut Query<'_>, at: LogTime) -> Result<Buffer, Refusal> {
         if is_latched(&snapshot, &places, &message) {
             continue;
         }
-        let Some(plan) = reader.plan(declared, message.channel_index) else { continue };
+        let Some(plan) = reader.plan(declared, message.channel_index, TransformPart::Whole) else {
+            continue;
+        };
         let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
         let run = Run(bag.map_or(0, |bag| bag.run));
-        TransformReader::read(&plan, message.log_time, message.payload, |sample| {
+        plan.read(message.log_time, message.payload, |sample| {
             // Only samples around the moment can take part in an answer.
             if sample.time.abs_diff_ns(at) <= reach {
                 // What is no transform is counted by the buffer.
@@ -154,30 +156,28 @@ fn is_latched(snapshot: &Snapshot, places: &[u32], message: &ros2_memory_bag::Me
 /// The static transforms in force at a moment: the union over a run's publishers, by child
 /// frame the last before it, else the first.
 fn insert_static(buffer: &mut Buffer, reader: &mut TransformReader, run: &Session, at: LogTime) {
-    let mut samples: Vec<(LogTime, TransformSample)> = Vec::new();
+    let mut samples: Vec<(LogTime, (String, String), Transform)> = Vec::new();
     for (entry, message) in run.latched_messages() {
         let declared = &entry.contents.declared;
-        let is_transform = declared
-            .channel(message.channel)
-            .is_some_and(|channel| is_transform_type(declared.type_name(channel)));
-        let Some(plan) = reader.plan(declared, message.channel).filter(|_| is_transform) else {
+        let Some(plan) = reader.plan(declared, message.channel, TransformPart::Whole) else {
             continue;
         };
-        TransformReader::read(&plan, message.log_time, &message.payload, |sample| {
-            samples.push((message.log_time, sample.clone()));
+        plan.read(message.log_time, &message.payload, |sample| {
+            let frames = (sample.parent.to_string(), sample.child.to_string());
+            samples.push((message.log_time, frames, pose(sample)));
         });
     }
     // A later insert replaces an earlier one of the same child: those after the moment go first,
     // the nearest last, then those before it in order.
     let (before, mut after): (Vec<_>, Vec<_>) =
-        samples.into_iter().partition(|(log_time, _)| *log_time <= at);
+        samples.into_iter().partition(|(log_time, ..)| *log_time <= at);
     after.reverse();
-    for (_, sample) in after.iter().chain(&before) {
-        let _counted = buffer.insert_static(&sample.parent, &sample.child, pose(sample));
+    for (_, (parent, child), transform) in after.iter().chain(&before) {
+        let _counted = buffer.insert_static(parent, child, *transform);
     }
 }
 
-fn pose(sample: &TransformSample) -> Transform {
+fn pose(sample: &TransformSample<'_>) -> Transform {
     let [x, y, z, w] = sample.rotation;
     Transform { translation_m: sample.translation_m, rotation: Quaternion { x, y, z, w } }
 }

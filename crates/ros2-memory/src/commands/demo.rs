@@ -31,7 +31,7 @@ pub(crate) fn run(args: DemoArgs) -> anyhow::Result<Outcome> {
     transport.transport.get_or_insert_with(|| "http".to_owned());
     // The history is nobody's to record into or to delete, and its end is now.
     let loaded = setup::load(&config, &transport, &["recorder=none".to_owned()])?;
-    let memory = setup::open(&loaded)?;
+    let memory = setup::open(&loaded, true)?;
     super::serve::serve(&loaded, memory)
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<Outcome> {
         ros2_memory_catalog::forget(&settings)?;
     }
     let started = Instant::now();
-    let memory = setup::open(&loaded)?;
+    let memory = setup::open(&loaded, false)?;
     setup::wait_until_indexed(&memory);
     if let Some(pid) = memory.catalog().other_writer() {
         say(&format!("process {pid} keeps this catalog; it brings it up to date by itself"));

@@ -20,7 +20,7 @@ pub(crate) fn run(mut args: QueryArgs) -> anyhow::Result<Outcome> {
     let arguments = parse(spec, &given, &mut args)?;
     // One question is asked and answered: there is no live data to wait for.
     let loaded = setup::load(&args.config, &TransportOptions::default(), &[])?;
-    let memory = setup::open(&loaded)?;
+    let memory = setup::open(&loaded, false)?;
     setup::wait_until_indexed(&memory);
     let context = CallContext::with_time_limit(memory.settings().time_limit);
     let reply = memory.call(spec.name, &arguments, &context);

@@ -14,7 +14,7 @@ const END_WITHIN: Duration = Duration::from_secs(4);
 
 pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let loaded = setup::load(&args.config, &args.transport, &[])?;
-    let memory = setup::open(&loaded)?;
+    let memory = setup::open(&loaded, true)?;
     serve(&loaded, memory)
 }
 
