@@ -101,9 +101,9 @@ pub struct Chunk {
     pub verdict: Verdict,
     /// Whether the messages' log times never decrease.
     pub is_sorted: bool,
-    /// The first log time, when there is a message.
+    /// The first log time; of a damaged chunk what its writer says.
     pub first: LogTime,
-    /// The last log time, when there is a message.
+    /// The last log time; of a damaged chunk what its writer says.
     pub last: LogTime,
     /// The channels that have messages here.
     pub channels: Vec<ChunkChannel>,
@@ -194,6 +194,14 @@ impl Contents {
     /// Whether the writer closed the file.
     pub fn is_closed(&self) -> bool {
         self.ending == Ending::Closed
+    }
+
+    /// The end of what was read of a file of `len` bytes: all of a closed one.
+    pub fn read_to(&self, len: u64) -> u64 {
+        match self.ending {
+            Ending::Closed => len,
+            Ending::Open { served_to } => served_to,
+        }
     }
 
     /// How many messages can be served.

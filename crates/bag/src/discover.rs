@@ -96,7 +96,8 @@ fn is_recording_name(path: &Path) -> bool {
 }
 
 /// What the splits of one recording session have in common: their folder and their name up to
-/// the `_N` that numbers them.
+/// the `_N` that numbers them. A name that ends as a date does, such as `drive_2026_11_30`, is
+/// that of a recording of its own, unless the folder has its name.
 ///
 /// # Examples
 ///
@@ -106,15 +107,18 @@ fn is_recording_name(path: &Path) -> bool {
 /// let first = run_key("bags/run_a/run_a_0.mcap".as_ref());
 /// assert_eq!(first, run_key("bags/run_a/run_a_17.mcap.active".as_ref()));
 /// assert_ne!(first, run_key("bags/run_b/run_b_0.mcap".as_ref()));
+/// assert_ne!(run_key("drive_2026_11_29.mcap".as_ref()), run_key("drive_2026_11_30.mcap".as_ref()));
 /// ```
 pub fn run_key(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let stem = name.trim_end_matches(".active").trim_end_matches(".mcap");
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let without_number = match stem.rsplit_once('_') {
-        Some((prefix, number))
-            if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) =>
-        {
-            prefix
+        Some((prefix, number)) if is_number(number) => {
+            let before = prefix.rsplit(['_', '-']).next().unwrap_or_default();
+            let is_date = is_number(before) && matches!(before.len(), 2 | 4);
+            if is_date && *folder != *prefix { stem } else { prefix }
         }
         _ => stem,
     };

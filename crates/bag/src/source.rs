@@ -123,19 +123,21 @@ impl Source {
         Ok(buffer)
     }
 
-    /// The checksum over the file's first and last bytes.
+    /// The checksum over the file's first bytes and the last ones before `end`: the end of the
+    /// file, or how far a file that is being written was read.
     ///
     /// # Errors
     ///
-    /// [`BagError::Io`] when reading fails.
-    pub fn content_mark(&self) -> Result<ContentMark, BagError> {
+    /// [`BagError::Io`] when reading fails, [`BagError::Damaged`] when the file ends before `end`.
+    pub fn content_mark(&self, end: u64) -> Result<ContentMark, BagError> {
+        self.check(0, usize::try_from(end).unwrap_or(usize::MAX))?;
         let mut head = [0; ContentMark::HEAD_LEN];
         let mut tail = [0; ContentMark::TAIL_LEN];
-        let head_len = head.len().min(usize::try_from(self.len()).unwrap_or(usize::MAX));
+        let head_len = head.len().min(usize::try_from(end).unwrap_or(usize::MAX));
         let head = head.split_at_mut(head_len).0;
         self.read_exact_at(head, 0)?;
-        let tail_start = self.len().saturating_sub(tail.len() as u64);
-        let tail_len = usize::try_from(self.len() - tail_start).unwrap_or_default();
+        let tail_start = end.saturating_sub(tail.len() as u64);
+        let tail_len = usize::try_from(end - tail_start).unwrap_or_default();
         let tail = tail.split_at_mut(tail_len).0;
         self.read_exact_at(tail, tail_start)?;
         Ok(ContentMark::of(head, tail))

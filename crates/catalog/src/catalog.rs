@@ -13,6 +13,8 @@ use crate::{
 /// How long a change may be waited for before the folder is looked through: writers change a
 /// file many times a second.
 const SETTLE: Duration = Duration::from_millis(150);
+/// How many times as long as the last look through the folder it is left alone.
+const PAUSE_FACTOR: u32 = 10;
 /// How long a query waits for a look through the folder that is overdue.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 
@@ -94,18 +96,28 @@ impl Catalog {
         Ok(Self { shared, thread: Some(thread), refresh: interval })
     }
 
-    /// The present view. When the folder was not looked through for longer than it should be,
-    /// as after a sleep of the machine, it waits up to half a second for that.
+    /// The present view. While the folder is looked through for the first time, and when that was
+    /// longer ago than it should be, as after a sleep of the machine, it waits for it up to half
+    /// a second.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let mut state = self.shared.lock();
+        if state.refreshes == 0 {
+            state = self.wait(state, MAX_WAIT, |state| state.refreshes > 0);
+        }
         let is_overdue = state.refreshed_at.is_some_and(|at| at.elapsed() > self.refresh * 2);
-        if is_overdue {
+        // A look that is under way takes its time; its end is not waited for.
+        if is_overdue && !state.is_looking {
             let seen = state.refreshes;
             state.is_wanted = true;
             self.shared.changed.notify_all();
             state = self.wait(state, MAX_WAIT, |state| state.refreshes > seen);
         }
         state.snapshot.clone()
+    }
+
+    /// The present view, without waiting for anything.
+    pub fn last_snapshot(&self) -> Arc<Snapshot> {
+        self.shared.lock().snapshot.clone()
     }
 
     /// Waits for the first look through the folder, at most `limit`; returns whether it ended.
@@ -227,9 +239,10 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
             let mut state = shared.lock();
             (state.is_wanted, state.is_looking) = (false, true);
         }
-        let report = known.refresh(&mut |snapshot| {
-            shared.lock().snapshot = Arc::new(snapshot);
-        });
+        let began = Instant::now();
+        let mut show = |snapshot| shared.lock().snapshot = Arc::new(snapshot);
+        let report = known.refresh(&mut show, &|| shared.lock().is_stopping);
+        let took = began.elapsed();
         let other_writer = known.other_writer();
         let mut state = shared.lock();
         state.other_writer = other_writer;
@@ -248,10 +261,12 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
             })
             .unwrap_or_else(PoisonError::into_inner);
         if state.is_wanted && !state.is_stopping && watcher.is_some() {
-            // More changes most often follow the first.
+            // More changes most often follow the first; and where a look takes long, a writer that
+            // never pauses must not make one follow the other.
+            let pause = SETTLE.max(took * PAUSE_FACTOR).min(settings.refresh);
             (state, _) = shared
                 .changed
-                .wait_timeout_while(state, SETTLE.min(settings.refresh), |state| !state.is_stopping)
+                .wait_timeout_while(state, pause, |state| !state.is_stopping)
                 .unwrap_or_else(PoisonError::into_inner);
         }
         if state.is_stopping {

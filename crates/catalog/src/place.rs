@@ -21,7 +21,9 @@ pub fn catalog_place(settings: &Settings) -> Result<PathBuf, CatalogError> {
             .map_err(CatalogError::io("create the catalog's folder", dir));
     }
     let beside = settings.bag_dir.join(CATALOG_FOLDER);
-    if fs::create_dir_all(&beside).is_ok() && is_writable(&beside) {
+    // A link in its place leads out of the bag directory, where nothing is written.
+    let is_link = beside.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    if !is_link && fs::create_dir_all(&beside).is_ok() && is_writable(&beside) {
         return Ok(beside);
     }
     let cached =
@@ -49,6 +51,5 @@ fn name_of(bag_dir: &Path) -> String {
 /// Whether a file can be made in the folder: permissions and read-only mounts both say no.
 fn is_writable(dir: &Path) -> bool {
     let probe = dir.join(format!("probe-{}", std::process::id()));
-    let made = fs::write(&probe, b"").is_ok();
-    made && fs::remove_file(&probe).is_ok()
+    fs::File::create_new(&probe).is_ok() && fs::remove_file(&probe).is_ok()
 }

@@ -2,13 +2,16 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use ros2_memory_bag::{Contents, Declarations, FileIdentity, FoundFile, discover, run_key};
+use ros2_memory_bag::{
+    BagError, Contents, Declarations, FileIdentity, FoundFile, discover, run_key,
+};
 use ros2_memory_index::{BagEntry, Indexer};
 
 use crate::{Settings, Snapshot, Store};
@@ -59,9 +62,11 @@ pub(crate) struct Known {
     pool: rayon::ThreadPool,
     entries: HashMap<Arc<Path>, Arc<BagEntry>>,
     gone: HashMap<Arc<Path>, Arc<BagEntry>>,
-    /// Files that could not be indexed, with the identity they had: they are tried again only
-    /// when they change, and said once.
+    /// Files that could not be indexed. Those with the identity that they had are tried again only
+    /// when they change, the others each time.
     refused: HashMap<PathBuf, (Option<FileIdentity>, String)>,
+    /// What was logged of files that cannot be indexed.
+    complaints: HashMap<PathBuf, String>,
     /// The paths whose present entry is in the store.
     stored: HashSet<Arc<Path>>,
     declared: HashSet<Arc<Declarations>>,
@@ -94,6 +99,7 @@ impl Known {
             entries: loaded.entries,
             gone: loaded.gone,
             refused: HashMap::new(),
+            complaints: HashMap::new(),
             stored,
             declared,
             last_declared: None,
@@ -108,8 +114,13 @@ impl Known {
     }
 
     /// Looks through the folder, indexes what is new or changed, newest first, and hands every
-    /// state on the way to `show`. Unchanged bags are not opened.
-    pub(crate) fn refresh(&mut self, show: &mut dyn FnMut(Snapshot)) -> RefreshReport {
+    /// state on the way to `show`. Unchanged bags are not opened. `stop` may end it between bags;
+    /// what is known by then is written down.
+    pub(crate) fn refresh(
+        &mut self,
+        show: &mut dyn FnMut(Snapshot),
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> RefreshReport {
         let discovery = discover(&self.settings.bag_dir);
         let mut report = RefreshReport { known: self.entries.len(), ..RefreshReport::default() };
         let root = self.settings.bag_dir.clone();
@@ -128,9 +139,8 @@ impl Known {
         let vanished = self.drop_vanished(&found);
         report.vanished = vanished.len();
         self.refused.retain(|path, (identity, _)| {
-            identity.is_none() || found.get(path.as_path()).map(|file| file.identity) == *identity
+            identity.is_some() && found.get(path.as_path()).map(|file| file.identity) == *identity
         });
-        self.refused.retain(|_, (identity, _)| identity.is_some());
         for rejected in discovery.rejected {
             self.refused.insert(relative(&rejected.path), (None, rejected.reason));
         }
@@ -145,11 +155,10 @@ impl Known {
             .collect();
         // Newest first, so that questions about the recent past are answered soonest.
         work.sort_by(|a, b| (b.1.mtime_ns, &b.0).cmp(&(a.1.mtime_ns, &a.0)));
-        report.indexed = work.len();
         if work.len() > BATCH {
             show(self.snapshot(Some(self.progress(found.len()))));
         }
-        self.index(&work, found.len(), show);
+        report.indexed = self.index(&work, found.len(), show, stop);
         self.save(&vanished);
         report.known = self.entries.len();
         report.refused = self.refused.len();
@@ -183,42 +192,46 @@ impl Known {
         vanished
     }
 
+    /// Goes over bags and returns how many could be indexed.
     fn index(
         &mut self,
         work: &[(Arc<Path>, FileIdentity)],
         total: usize,
         show: &mut dyn FnMut(Snapshot),
-    ) {
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> usize {
         let mut shown = Instant::now();
+        let mut n_indexed = 0;
         for batch in work.chunks(BATCH) {
+            if stop() {
+                break;
+            }
             let (settings, entries) = (&self.settings, &self.entries);
             let outcomes: Vec<_> = self.pool.install(|| {
+                let indexer = || Indexer::new(settings.library.clone());
                 batch
                     .into_par_iter()
-                    .map_init(
-                        || Indexer::new(settings.library.clone()),
-                        |indexer, (path, identity)| {
-                            let known = entries.get(path).map(|entry| &**entry);
-                            let outcome =
-                                indexer.index(&settings.bag_dir, path, &settings.read, known);
-                            (path.clone(), *identity, outcome)
-                        },
-                    )
+                    .map_init(indexer, |indexer, (path, identity)| {
+                        let known = entries.get(path).map(|entry| &**entry);
+                        (path.clone(), *identity, index_one(indexer, settings, path, known))
+                    })
                     .collect()
             });
             for (path, identity, outcome) in outcomes {
                 self.stored.remove(&path);
                 match outcome {
                     Ok(entry) => {
+                        n_indexed += 1;
+                        self.complaints.remove(&*path);
                         note_damage(&entry);
                         let entry = self.share_declarations(entry);
                         self.entries.insert(path, Arc::new(entry));
                     }
-                    Err(error) => {
-                        tracing::warn!(path = %path.display(), %error, "a file cannot be indexed");
+                    Err(failure) => {
                         self.entries.remove(&path);
-                        self.refused
-                            .insert(path.to_path_buf(), (Some(identity), error.to_string()));
+                        self.complain(&path, &failure.reason);
+                        let identity = Some(identity).filter(|_| !failure.may_pass);
+                        self.refused.insert(path.to_path_buf(), (identity, failure.reason));
                     }
                 }
             }
@@ -226,6 +239,15 @@ impl Known {
                 show(self.snapshot(Some(self.progress(total))));
                 shown = Instant::now();
             }
+        }
+        n_indexed
+    }
+
+    /// Logs why a file cannot be indexed, once for each reason.
+    fn complain(&mut self, path: &Path, reason: &str) {
+        let known = self.complaints.insert(path.to_owned(), reason.to_owned());
+        if known.as_deref() != Some(reason) {
+            tracing::warn!(path = %path.display(), reason, "a file cannot be indexed");
         }
     }
 
@@ -300,6 +322,37 @@ impl Known {
         let gone: Vec<_> = self.gone.values().cloned().collect();
         let entries = self.entries.values().filter(|entry| is_shown(entry)).cloned();
         Snapshot::new(&self.settings.bag_dir, entries, &gone, refused, progress)
+    }
+}
+
+/// Why a bag could not be indexed.
+struct Failure {
+    reason: String,
+    /// Whether the same file may be read another time: a disk that failed, a permission, a lack
+    /// of descriptors.
+    may_pass: bool,
+}
+
+fn index_one(
+    indexer: &mut Indexer,
+    settings: &Settings,
+    path: &Arc<Path>,
+    known: Option<&BagEntry>,
+) -> Result<BagEntry, Failure> {
+    // The second line behind code that has no panic: one bag must not end the catalog's thread.
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        indexer.index(&settings.bag_dir, path, &settings.read, known)
+    }));
+    match outcome {
+        Ok(Ok(entry)) => Ok(entry),
+        Ok(Err(error)) => Err(Failure {
+            may_pass: matches!(error, BagError::Io { .. }),
+            reason: error.to_string(),
+        }),
+        Err(_panic) => {
+            *indexer = Indexer::new(settings.library.clone());
+            Err(Failure { reason: "a fault of the program".to_owned(), may_pass: false })
+        }
     }
 }
 

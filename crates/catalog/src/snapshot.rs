@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use ros2_memory_bag::{ChunkChannel, TimelinePart, run_key};
+use ros2_memory_bag::{ChunkChannel, TimelinePart, Verdict, run_key};
 use ros2_memory_index::{BagEntry, EdgeSpan, LatchedMessage};
 use ros2_memory_time::{LogTime, TimeRange};
 
@@ -211,16 +211,21 @@ impl Snapshot {
         &self.damaged
     }
 
-    /// The damaged bags that may have lost messages of one of `topics` within `range`.
+    /// How many damaged bags may have lost messages of one of `topics` within `range`.
     pub fn losses(&self, topics: &[&TopicSummary], range: TimeRange) -> usize {
         let may_have_lost = |entry: &&Arc<BagEntry>| {
             let contents = &entry.contents;
-            let touches =
-                contents.time_span().is_none_or(|(first, last)| range.touches(first, last));
-            let declares = |topic: &&TopicSummary| {
-                contents.declared.channels.iter().any(|channel| channel.topic == topic.topic)
-            };
-            touches && topics.iter().any(declares)
+            let damaged = contents.chunks.iter().filter(|c| c.verdict == Verdict::Damaged);
+            let n_damaged = damaged.clone().count();
+            // A chunk that is lost has the times that its writer gave it. What else is wrong may
+            // concern the whole of the bag, or, where nothing of it is left, any time.
+            let touches = damaged.clone().any(|chunk| range.touches(chunk.first, chunk.last))
+                || (contents.damage.len() > n_damaged
+                    && contents.time_span().is_none_or(|(first, last)| range.touches(first, last)));
+            let channels = &contents.declared.channels;
+            let declares =
+                |topic: &&TopicSummary| channels.iter().any(|channel| channel.topic == topic.topic);
+            touches && (channels.is_empty() || topics.iter().any(declares))
         };
         self.damaged.iter().filter(may_have_lost).count()
     }

@@ -3,15 +3,15 @@
 use std::{
     collections::HashMap,
     fs::{self, File, OpenOptions},
-    io::{Read, Seek, SeekFrom, Write},
-    os::unix::ffi::OsStrExt,
+    io::{ErrorKind, Read, Seek, SeekFrom, Write},
+    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use ros2_memory_bag::Declarations;
 use ros2_memory_index::{BagEntry, decode, decode_declarations, encode, encode_declarations};
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 
 use crate::{
     CatalogError,
@@ -78,7 +78,7 @@ impl Store {
         let segments = manifest.unwrap_or_default();
         for number in &segments {
             let path = segment_path(dir, *number);
-            match fs::read(&path) {
+            match read_regular(&path) {
                 Ok(bytes) => load_segment(&bytes, *number, &mut loaded),
                 Err(error) => {
                     loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
@@ -127,8 +127,8 @@ impl Store {
 
     /// The process that holds the lock, as it wrote itself down.
     pub fn writer_pid(&self) -> u32 {
-        let text = fs::read_to_string(self.dir.join(LOCK)).unwrap_or_default();
-        text.trim().parse().unwrap_or_default()
+        let bytes = read_regular(&self.dir.join(LOCK)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).trim().parse().unwrap_or_default()
     }
 
     /// Whether [`Self::rewrite`] must come before [`Self::append`].
@@ -195,7 +195,7 @@ impl Store {
             segment::push(&mut bytes, Kind::Gone, entry.path.as_os_str().as_bytes());
         }
         let write = || {
-            let mut file = File::create(&path)?;
+            let mut file = create_new(&path)?;
             file.write_all(&bytes)?;
             file.sync_all()?;
             write_manifest(&self.dir, &[number])?;
@@ -225,7 +225,7 @@ impl Store {
         let mut segments = self.segments.clone();
         segments.push(number);
         let begin = || {
-            let mut file = File::create(&path)?;
+            let mut file = create_new(&path)?;
             file.write_all(&header)?;
             write_manifest(&self.dir, &segments)?;
             Ok(file)
@@ -334,7 +334,13 @@ fn write_manifest(dir: &Path, segments: &[u64]) -> std::io::Result<()> {
     let body = format!("ros2-memory catalog {FORMAT_VERSION}\n{}", lines.concat());
     let text = format!("{body}crc {:08x}\n", crc32fast::hash(body.as_bytes()));
     let new = dir.join("MANIFEST.new");
-    let mut file = File::create(&new)?;
+    // One that a crash left behind, or a link that somebody put there: the name goes, not what it
+    // leads to.
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = create_new(&new)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, dir.join(MANIFEST))?;
@@ -343,14 +349,14 @@ fn write_manifest(dir: &Path, segments: &[u64]) -> std::io::Result<()> {
 
 /// The live segments; none when there is no manifest yet.
 fn read_manifest(dir: &Path) -> Result<Vec<u64>, String> {
-    let text = match fs::read_to_string(dir.join(MANIFEST)) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+    let damaged = || "the manifest is damaged".to_owned();
+    let text = match read_regular(&dir.join(MANIFEST)) {
+        Ok(bytes) => String::from_utf8(bytes).map_err(|_not_text| damaged())?,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err("there is no catalog yet".to_owned());
         }
         Err(error) => return Err(format!("the manifest cannot be read: {error}")),
     };
-    let damaged = || "the manifest is damaged".to_owned();
     let (body, crc) = text.rsplit_once("crc ").ok_or_else(damaged)?;
     if crc != format!("{:08x}\n", crc32fast::hash(body.as_bytes())) {
         return Err(damaged());
@@ -364,6 +370,29 @@ fn read_manifest(dir: &Path) -> Result<Vec<u64>, String> {
         .collect()
 }
 
+/// The flags that keep an open from following a link and from waiting for the other end of a pipe:
+/// anybody who may write into the bag directory may put such things into the catalog's folder.
+fn unlinked() -> i32 {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    i32::try_from(flags.bits()).unwrap_or_default()
+}
+
+/// Makes a file that must not exist.
+fn create_new(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).custom_flags(unlinked()).open(path)
+}
+
+/// Reads a regular file.
+fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = OpenOptions::new().read(true).custom_flags(unlinked()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Takes the kernel lock, unless another process holds it or the folder is read-only.
 fn take_lock(dir: &Path) -> Option<File> {
     let mut file = OpenOptions::new()
@@ -371,8 +400,12 @@ fn take_lock(dir: &Path) -> Option<File> {
         .write(true)
         .create(true)
         .truncate(false)
+        .custom_flags(unlinked())
         .open(dir.join(LOCK))
         .ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     // For people and messages; what counts is the kernel's lock.
     let mut held = String::new();

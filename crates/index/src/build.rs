@@ -1,4 +1,8 @@
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::Arc,
+};
 
 use ros2_memory_bag::{
     BagError, Channel, Contents, Declarations, ReadOptions, ScanBuffers, ScannedMessage, Source,
@@ -8,9 +12,15 @@ use ros2_memory_msg::Library;
 
 use crate::{BagEntry, EdgeSpan, LatchedMessage, TransformPart, TransformPlan, TransformReader};
 
-/// Of one latched channel, this many messages of a bag are kept, the newest ones.
-const MAX_LATCHED_PER_CHANNEL: usize = 64;
-/// Latched messages past this size in one bag are not kept: a map server's grid fits many times.
+/// Of one channel with static transforms, this many messages of a bag are kept, and more only
+/// where each of them has an edge that no later one has.
+const MAX_TRANSFORM_MESSAGES: usize = 64;
+/// Of another latched channel, this many messages of a bag are kept, the newest.
+const MAX_OTHER_MESSAGES: usize = 4;
+/// A larger message, such as a map, is read from its bag when it is asked for; the catalog does
+/// not hold it a second time.
+const MAX_OTHER_BYTES: usize = 1 << 20;
+/// However many there are, the latched messages of one bag take no more than this.
 const MAX_LATCHED_BYTES: usize = 64 << 20;
 
 /// Makes entries, one bag after the other, with buffers and plans that it keeps.
@@ -40,8 +50,13 @@ impl Indexer {
         known: Option<&BagEntry>,
     ) -> Result<BagEntry, BagError> {
         let mut source = Source::open(&root.join(path))?;
+        // A file that only grew still has the bytes where the last pass ended; one that was
+        // written anew under the same inode has others.
         let known = known.filter(|known| {
-            !known.contents.is_closed() && known.identity.may_have_grown_into(&source.identity())
+            let end = known.contents.read_to(known.identity.size_bytes);
+            !known.contents.is_closed()
+                && known.identity.may_have_grown_into(&source.identity())
+                && source.content_mark(end).is_ok_and(|mark| mark == known.mark)
         });
         let mut take = Take {
             transforms: &mut self.transforms,
@@ -62,7 +77,7 @@ impl Indexer {
         Ok(BagEntry {
             path: path.clone(),
             identity: source.identity(),
-            mark: source.content_mark()?,
+            mark: source.content_mark(contents.read_to(source.len()))?,
             contents: Arc::new(contents),
             latched,
             edges,
@@ -101,7 +116,8 @@ impl Visitor for Take<'_> {
             });
         }
         if usage.is_latched {
-            self.keep(message);
+            let transforms = usage.transforms.clone();
+            self.keep(message, transforms.as_ref());
         }
     }
 }
@@ -114,29 +130,72 @@ impl Take<'_> {
         }
     }
 
-    fn keep(&mut self, message: &ScannedMessage<'_>) {
+    fn keep(&mut self, message: &ScannedMessage<'_>, transforms: Option<&TransformPlan>) {
+        let size = message.payload.len();
+        if transforms.is_none() && size > MAX_OTHER_BYTES {
+            return;
+        }
         let same = || self.latched.iter().filter(|kept| kept.channel == message.channel);
-        if same().count() >= MAX_LATCHED_PER_CHANNEL {
-            let oldest = self.latched.iter().position(|kept| kept.channel == message.channel);
-            if let Some(oldest) = oldest {
-                self.latched.remove(oldest);
+        // Some publishers send the same again and again.
+        if same().next_back().is_some_and(|last| *last.payload == *message.payload) {
+            return;
+        }
+        let limit = if transforms.is_some() { MAX_TRANSFORM_MESSAGES } else { MAX_OTHER_MESSAGES };
+        if same().count() >= limit {
+            let place = match transforms {
+                Some(plan) => self.replaced(message.channel, plan),
+                None => self.latched.iter().position(|kept| kept.channel == message.channel),
+            };
+            if let Some(place) = place {
+                self.latched.remove(place);
             }
         }
         let held: usize = self.latched.iter().map(|kept| kept.payload.len()).sum();
-        if held.saturating_add(message.payload.len()) <= MAX_LATCHED_BYTES {
-            self.latched.push(LatchedMessage {
-                channel: message.channel,
-                log_time: message.log_time,
-                payload: message.payload.into(),
-            });
+        if held.saturating_add(size) > MAX_LATCHED_BYTES {
+            return;
         }
+        self.latched.push(LatchedMessage {
+            channel: message.channel,
+            log_time: message.log_time,
+            payload: message.payload.into(),
+        });
+    }
+
+    /// The place of a kept message whose edges all come again in later ones. The first message of
+    /// the channel is not given up: it answers for the time before it.
+    fn replaced(&self, channel: u32, plan: &TransformPlan) -> Option<usize> {
+        let kept: Vec<(usize, HashSet<(String, String)>)> = self
+            .latched
+            .iter()
+            .enumerate()
+            .filter(|(_, kept)| kept.channel == channel)
+            .map(|(place, kept)| {
+                let mut edges = HashSet::new();
+                plan.read(kept.log_time, &kept.payload, |sample| {
+                    edges.insert((sample.parent.to_string(), sample.child.to_string()));
+                });
+                (place, edges)
+            })
+            .collect();
+        let comes_again = |index: usize, edge: &(String, String)| {
+            kept.iter().skip(index + 1).any(|(_, later)| later.contains(edge))
+        };
+        kept.iter()
+            .enumerate()
+            .skip(1)
+            .find(|(index, (_, edges))| edges.iter().all(|edge| comes_again(*index, edge)))
+            .map(|(_, (place, _))| *place)
     }
 }
 
 /// Whether late subscribers of a channel get its last message: `/tf_static`, and what its
-/// publisher offered as transient-local.
+/// publisher offered as transient-local. Not `/rosout`, which is a log: its last line is not in
+/// force until the next.
 fn is_latched(channel: &Channel) -> bool {
     let topic = channel.topic.trim_start_matches('/');
+    if topic == "rosout" {
+        return false;
+    }
     let is_static_tf = topic == "tf_static" || topic.ends_with("/tf_static");
     let qos = &*channel.offered_qos_profiles;
     // rosbag2 wrote the policy as a number before 2023: 1 is transient-local.

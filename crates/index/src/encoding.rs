@@ -14,7 +14,8 @@
 //!               attachments, metadata records,
 //!               chunks    [ offset near the end of the chunk before it, stored length,
 //!                           length, flags, crc,
-//!                           channels [ channel, count, first near base, last near first ] ]
+//!                           channels [ channel, count, first near base, last near first ],
+//!                           without channels: first near base, last near first ]
 //!               damage    [ offset, text ]
 //!               latched   [ channel, time near base, payload bytes ]
 //!               edges     [ parent text, child text, is_static, count, first near base,
@@ -156,6 +157,10 @@ fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
     out.number(compression | verdict << 2 | u64::from(chunk.is_sorted) << 4);
     out.number(chunk.crc.into());
     out.number(chunk.channels.len() as u64);
+    if chunk.channels.is_empty() {
+        out.near(base, chunk.first.as_ns());
+        out.near(chunk.first.as_ns(), chunk.last.as_ns());
+    }
     for seen in &chunk.channels {
         out.number(seen.channel.into());
         out.number(seen.count.into());
@@ -255,7 +260,13 @@ fn decode_chunk(
         _ => return Err(wrong("verdict")),
     };
     let crc = from.small("crc")?;
-    let channels = (0..from.count()?)
+    let n_channels = from.count()?;
+    let mut span = None;
+    if n_channels == 0 {
+        let first = from.near(base)?;
+        span = Some((LogTime::from_ns(first), LogTime::from_ns(from.near(first)?)));
+    }
+    let channels = (0..n_channels)
         .map(|_| {
             let channel = channel(from, declared)?;
             let count = from.small("count")?;
@@ -269,6 +280,11 @@ fn decode_chunk(
             })
         })
         .collect::<Result<Vec<_>, CodecError>>()?;
+    let (first, last) = span.unwrap_or_else(|| {
+        let first = channels.iter().map(|seen| seen.first).min();
+        let last = channels.iter().map(|seen| seen.last).max();
+        (first.unwrap_or_default(), last.unwrap_or_default())
+    });
     Ok(Chunk {
         offset,
         stored_len,
@@ -277,8 +293,8 @@ fn decode_chunk(
         crc,
         verdict,
         is_sorted: flags >> 4 & 1 == 1,
-        first: channels.iter().map(|seen| seen.first).min().unwrap_or_default(),
-        last: channels.iter().map(|seen| seen.last).max().unwrap_or_default(),
+        first,
+        last,
         channels,
     })
 }

@@ -114,7 +114,7 @@ fn range(parts: &[TimelinePart], options: &CatOptions) -> Result<TimeRange, Insp
             .transpose()
             .map_err(|error| InspectError::Moment { argument, reason: error.reason })
     };
-    let start = moment("--start", &options.start)?.map_or(LogTime::ZERO, |moment| moment.at);
+    let start = moment("--start", &options.start)?.map_or(LogTime::ZERO, Moment::at_or_after);
     let end = moment("--end", &options.end)?.map_or(LogTime::MAX, |moment| moment.at);
     Ok(TimeRange::new(start, end))
 }

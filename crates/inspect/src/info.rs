@@ -114,7 +114,10 @@ fn one(parts: &[&TimelinePart]) -> BagInfo {
 /// The distribution that a folder's `metadata.yaml` names. The file is otherwise not believed:
 /// the recordings are the truth.
 fn ros_distro(folder: &Path) -> Option<String> {
-    let text = fs::read_to_string(folder.join("metadata.yaml")).ok()?;
+    let path = folder.join("metadata.yaml");
+    // A pipe of that name would be waited for.
+    path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
+    let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.trim().strip_prefix("ros_distro:"))?;
     let name = line.trim().trim_matches(['"', '\'']);
     (!name.is_empty()).then(|| name.to_owned())

@@ -83,14 +83,31 @@ fn cut(value: Json, max_bytes: usize) -> Json {
             break;
         }
     }
+    let is_fitting = size(&value) <= max_bytes;
     if let Json::Object(map) = &mut value {
-        map.insert(
-            "note".into(),
-            json!(format!("arrays and texts are cut to fit {max_bytes} bytes")),
-        );
+        let said = map.get("note").and_then(Json::as_str).map(ToOwned::to_owned);
+        let mut words: Vec<String> = said.into_iter().collect();
+        words.push("arrays and texts are cut to keep the reply short".to_owned());
+        if !is_fitting {
+            words.push("it has too many fields to be as short as was asked for".to_owned());
+        }
+        map.insert("note".into(), json!(words.join("; ")));
     }
     value
 }
+
+/// What names something: it must be fed back as it is.
+const NAMES: [&str; 9] = [
+    "topic",
+    "type",
+    "frame",
+    "timestamp_ns",
+    "note",
+    "condition_topic",
+    "condition_timestamp_ns",
+    "parent",
+    "child",
+];
 
 fn shorten(value: Json, max_items: usize, max_chars: usize) -> Json {
     match value {
@@ -121,7 +138,11 @@ fn shorten(value: Json, max_items: usize, max_chars: usize) -> Json {
         }
         Json::Object(map) => Json::Object(
             map.into_iter()
-                .map(|(key, value)| (key, shorten(value, max_items, max_chars)))
+                .map(|(key, value)| {
+                    let is_name = NAMES.contains(&key.as_str());
+                    let short = if is_name { value } else { shorten(value, max_items, max_chars) };
+                    (key, short)
+                })
                 .collect(),
         ),
         other => other,
@@ -158,10 +179,12 @@ mod tests {
 
     #[test]
     fn one_huge_value_is_cut() {
-        let value = json!({"timestamp": 1.0, "value": {"a": (0..5000).collect::<Vec<_>>(), "s": "y".repeat(9000)}});
+        let topic = "/a/topic/with/a/very/long/name/that/must/be/fed/back";
+        let value = json!({"timestamp": 1.0, "topic": topic, "note": "said before", "value": {"a": (0..5000).collect::<Vec<_>>(), "s": "y".repeat(9000)}});
         let small = fit(value, 2000);
         assert!(size(&small) <= 2000, "{}", size(&small));
-        assert_eq!(small["timestamp"], 1.0);
+        assert_eq!((&small["timestamp"], &small["topic"]), (&json!(1.0), &json!(topic)));
+        assert!(small["note"].as_str().unwrap().starts_with("said before; "));
         assert_eq!(small["value"]["a"].as_array().unwrap().last().unwrap()["total"], 5000);
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ros2_memory_bag::ReadOptions;
-use ros2_memory_catalog::{Catalog, CatalogError, Snapshot};
+use ros2_memory_catalog::{BagView, Catalog, CatalogError, Snapshot};
 use ros2_memory_time::LogTime;
 use serde_json::{Map, Value};
 
@@ -158,11 +158,10 @@ impl Memory {
 
     /// What the memory holds and has met, for `/metrics` and `/healthz`.
     pub fn metrics(&self) -> Vec<Metric> {
-        let snapshot = self.0.catalog.snapshot();
+        let snapshot = self.0.catalog.last_snapshot();
         let damaged: u64 =
-            snapshot.bags().iter().map(|bag| bag.entry.contents.n_damaged_chunks()).sum();
-        let with_damage =
-            snapshot.bags().iter().filter(|bag| !bag.entry.contents.damage.is_empty()).count();
+            snapshot.damaged().iter().map(|entry| entry.contents.n_damaged_chunks()).sum();
+        let with_damage = snapshot.damaged().len();
         let open = snapshot.bags().iter().filter(|bag| !bag.entry.contents.is_closed()).count();
         let newest = snapshot.time_span().map_or(0.0, |(_, last)| last.to_unix_s());
         let gauge = |name, help, value| Metric { name, help, is_counter: false, value };
@@ -207,7 +206,7 @@ impl Memory {
 
     /// Whether the first index of the directory is still being built.
     pub fn is_indexing(&self) -> bool {
-        self.0.catalog.n_refreshes() == 0 || self.0.catalog.snapshot().progress().is_some()
+        self.0.catalog.n_refreshes() == 0 || self.0.catalog.last_snapshot().progress().is_some()
     }
 
     fn answer(
@@ -253,7 +252,15 @@ fn now(setting: Now, snapshot: &Snapshot) -> LogTime {
     if setting == Now::Wall {
         return wall;
     }
-    let bags = snapshot.bags().iter().map(|bag| bag.last);
-    let past = bags.filter(|last| *last <= wall.saturating_add_ns(STALE_NS)).max();
+    let limit = wall.saturating_add_ns(STALE_NS);
+    let newest_in = |bag: &BagView| {
+        if bag.last <= limit {
+            return Some(bag.last);
+        }
+        // One message of a broken clock does not take its bag's others along.
+        let chunks = bag.entry.contents.chunks.iter().flat_map(|chunk| &chunk.channels);
+        chunks.map(|seen| seen.last).filter(|last| *last <= limit).max()
+    };
+    let past = snapshot.bags().iter().filter_map(newest_in).max();
     past.or_else(|| snapshot.time_span().map(|(_, last)| last)).unwrap_or(wall)
 }

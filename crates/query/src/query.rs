@@ -154,11 +154,18 @@ impl<'m> Query<'m> {
         n_chunks as u64
     }
 
+    /// Something to be said about the whole answer, once.
+    pub(crate) fn note(&mut self, words: String) {
+        if !self.notes.contains(&words) {
+            self.notes.push(words);
+        }
+    }
+
     /// Says so when damaged bags may have lost messages of some topics within a range.
     pub(crate) fn note_losses(&mut self, topics: &[&TopicSummary], range: TimeRange) {
         let n_bags = self.snapshot.losses(topics, range);
         if n_bags > 0 {
-            self.notes.push(format!(
+            self.note(format!(
                 "{n_bags} bags of that time are damaged: what is whole in them was searched"
             ));
         }
@@ -178,7 +185,7 @@ impl<'m> Query<'m> {
         self.stats.chunks_read += report.chunks_read;
         self.stats.messages_scanned += report.messages_scanned;
         if let Some((path, first)) = report.skipped.first() {
-            self.notes.push(format!(
+            self.note(format!(
                 "{} parts of the recording could not be read and were left out: {}",
                 report.skipped.len(),
                 self.without_root(path, &first.to_string())

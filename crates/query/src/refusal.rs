@@ -34,6 +34,11 @@ impl Refusal {
         Self::new(ErrorCode::BadArgument, detail)
     }
 
+    /// What is wrong, in words.
+    pub(crate) fn detail(&self) -> &str {
+        &self.words.detail
+    }
+
     /// What would work instead.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.words.hint = Some(hint.into());

@@ -8,9 +8,12 @@ use serde_json::Value as Json;
 pub struct Moment {
     /// The moment.
     pub at: LogTime,
-    /// How far the message meant may lie from it: 500 ns when it came as a float, whose steps
-    /// are about 240 ns today, else 0.
-    pub slack_ns: u64,
+    /// How far behind it the message meant may lie: 500 ns when it came as a number of seconds,
+    /// whose steps are about 240 ns today as a float, else 0.
+    later_ns: u64,
+    /// How far before it: the same, but 0 for a whole number of seconds, which is more often
+    /// meant than rounded.
+    earlier_ns: u64,
 }
 
 /// Why an argument is no moment.
@@ -48,16 +51,22 @@ impl Moment {
 
     /// The latest moment that a message "at or before" may have.
     pub fn at_or_before(self) -> LogTime {
-        self.at.saturating_add_ns(self.slack_ns)
+        self.at.saturating_add_ns(self.later_ns)
+    }
+
+    /// The earliest moment that the message it was made of may have.
+    pub fn earliest_meant(self) -> LogTime {
+        self.at.saturating_sub_ns(self.later_ns)
     }
 
     /// The earliest moment that a message "at or after" may have.
     pub fn at_or_after(self) -> LogTime {
-        self.at.saturating_sub_ns(self.slack_ns)
+        self.at.saturating_sub_ns(self.earlier_ns)
     }
 
-    fn exact(at: LogTime) -> Self {
-        Self { at, slack_ns: 0 }
+    /// A moment that is meant to the nanosecond.
+    pub const fn exact(at: LogTime) -> Self {
+        Self { at, later_ns: 0, earlier_ns: 0 }
     }
 
     fn from_whole(whole: u64) -> Result<Self, MomentError> {
@@ -66,7 +75,8 @@ impl Moment {
         }
         whole
             .checked_mul(1_000_000_000)
-            .map(|ns| Self::exact(LogTime::from_ns(ns)))
+            // It may have been a float: some writers leave ".0" out.
+            .map(|ns| Self { at: LogTime::from_ns(ns), later_ns: FLOAT_SLACK_NS, earlier_ns: 0 })
             .ok_or_else(|| wrong("after the year 2554"))
     }
 
@@ -104,12 +114,15 @@ fn from_float(seconds: f64) -> Result<Moment, MomentError> {
             reason = "between 10^17 and 1.8 * 10^19, checked above"
         )]
         let ns = seconds as u64;
-        return Ok(Moment { at: LogTime::from_ns(ns), slack_ns: FLOAT_SLACK_NS });
+        return Ok(Moment {
+            at: LogTime::from_ns(ns),
+            later_ns: FLOAT_SLACK_NS,
+            earlier_ns: FLOAT_SLACK_NS,
+        });
     }
     let at = LogTime::from_unix_s(seconds).map_err(|error| wrong(&error.to_string()))?;
-    // A whole number of seconds was not rounded.
-    let slack_ns = if seconds.fract() == 0.0 { 0 } else { FLOAT_SLACK_NS };
-    Ok(Moment { at, slack_ns })
+    let earlier_ns = if seconds.fract() == 0.0 { 0 } else { FLOAT_SLACK_NS };
+    Ok(Moment { at, later_ns: FLOAT_SLACK_NS, earlier_ns })
 }
 
 /// A number and a unit: `10s`, `1.5h`; seconds without a unit.
@@ -188,6 +201,11 @@ mod tests {
         let moment = Moment::parse(&json!(t.to_unix_s()), NOW).unwrap();
         assert!(moment.at_or_before() >= t && moment.at_or_after() <= t);
         assert_eq!(Moment::parse(&json!(t.as_ns()), NOW).unwrap().at_or_before(), t);
+        // Rounded to a whole second it still does.
+        let t = LogTime::from_ns(1_796_039_520_000_000_100);
+        for value in [json!(t.to_unix_s()), json!(1_796_039_520_u64), json!("1796039520")] {
+            assert!(Moment::parse(&value, NOW).unwrap().at_or_before() >= t, "{value}");
+        }
     }
 
     #[test]

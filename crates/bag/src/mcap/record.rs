@@ -159,6 +159,8 @@ impl ChannelRecord {
 /// A chunk's fields in front of its stored bytes.
 #[derive(Debug)]
 pub(crate) struct ChunkHeader {
+    /// The first and last log time as the writer has them.
+    pub(crate) span: (u64, u64),
     pub(crate) len: u64,
     pub(crate) crc: u32,
     pub(crate) compression: String,
@@ -173,12 +175,12 @@ impl ChunkHeader {
 
     pub(crate) fn parse(body_start: &[u8]) -> Result<Self, DamageKind> {
         let mut fields = Fields(body_start);
-        let (_start, _end) = (fields.u64()?, fields.u64()?);
+        let span = (fields.u64()?, fields.u64()?);
         let (len, crc) = (fields.u64()?, fields.u32()?);
         let compression = fields.string()?;
         let stored_len = fields.u64()?;
         let header_len = body_start.len() - fields.0.len();
-        Ok(Self { len, crc, compression, stored_len, header_len })
+        Ok(Self { span, len, crc, compression, stored_len, header_len })
     }
 }
 

@@ -39,6 +39,24 @@ impl Registry {
         }
     }
 
+    /// Takes in a schema or channel whose number means nothing yet.
+    pub(super) fn declare_missing(
+        &mut self,
+        declared: &mut Declarations,
+        op: u8,
+        body: &[u8],
+    ) -> Result<(), DamageKind> {
+        let is_missing = match op {
+            opcode::SCHEMA => !self.schemas.contains_key(&SchemaRecord::parse(body)?.id),
+            opcode::CHANNEL => self.channel(ChannelRecord::parse(body)?.id).is_none(),
+            _ => false,
+        };
+        if is_missing {
+            self.declare(declared, op, body)?;
+        }
+        Ok(())
+    }
+
     /// Takes in a header, schema or channel. A repeated declaration changes nothing; one with
     /// other content under a known number holds for the messages behind it; then the number of
     /// that channel is returned.

@@ -7,7 +7,7 @@ use ros2_memory_time::LogTime;
 use super::{
     record::{self, ChunkHeader, DATA_END_LEN, HEADER_LEN, MAGIC, MessageRecord, Records, opcode},
     registry::Registry,
-    summary::{Footer, chunk_index, read_footer},
+    summary::{Footer, chunk_index, each_declaration, read_footer},
     tally::Tally,
 };
 use crate::{
@@ -39,7 +39,9 @@ pub struct ScannedMessage<'a> {
 /// Messages outside chunks are gathered into runs of about this many bytes, so that one of them
 /// can be reached without walking the whole file.
 const RUN_BYTES: u64 = 1 << 20;
-/// Faults past this many are counted in the last one's place, not listed.
+/// How many bytes are looked at in one step.
+const SEARCH_BYTES: usize = 1 << 16;
+/// Faults past this many are not listed.
 const MAX_DAMAGE: usize = 1000;
 
 /// Goes over a whole file and returns what it holds; `visitor` sees every message on the way.
@@ -103,6 +105,7 @@ pub fn scan_on(
         footer,
         seen_chunks: Vec::new(),
         indexed: None,
+        is_summary_declared: false,
     };
     let result = pass.walk(served_to);
     buffers.window = pass.window.into_buffer();
@@ -133,6 +136,8 @@ struct Pass<'p> {
     seen_chunks: Vec<u64>,
     /// Where the summary's index has chunks, ascending; read when it is first needed.
     indexed: Option<Vec<u64>>,
+    /// Whether the summary's declarations were taken in.
+    is_summary_declared: bool,
 }
 
 /// Messages outside chunks that follow each other.
@@ -149,10 +154,14 @@ impl Pass<'_> {
             match self.step(position)? {
                 Step::Next(next) => position = next,
                 Step::End => break,
-                Step::Broken(_) if self.footer.is_none() => break,
+                Step::Broken(kind) if self.footer.is_none() => {
+                    self.note_bytes_behind(position, kind)?;
+                    break;
+                }
                 Step::Broken(kind) => {
                     self.note(position, kind);
                     self.seen_chunks.push(position);
+                    self.declare_from_summary()?;
                     match self.chunk_behind(position)? {
                         Some(next) => position = next,
                         None => break,
@@ -168,6 +177,26 @@ impl Pass<'_> {
         } else {
             Ending::Open { served_to: position }
         };
+        Ok(())
+    }
+
+    /// Notes what stands behind zeros in a file without its ending. A record that is cut off by the
+    /// end of the file is how a file looks that is being written, and zeros up to the end how one
+    /// looks after a loss of power; but data behind them is lost.
+    fn note_bytes_behind(&mut self, position: u64, kind: DamageKind) -> Result<(), BagError> {
+        if kind != DamageKind::Zeros {
+            return Ok(());
+        }
+        let mut at = position;
+        while at < self.len {
+            let left = usize::try_from(self.len - at).unwrap_or(usize::MAX);
+            let bytes = self.window.bytes(at, left.min(SEARCH_BYTES))?;
+            if bytes.iter().any(|byte| *byte != 0) {
+                self.note(position, kind);
+                break;
+            }
+            at += bytes.len() as u64;
+        }
         Ok(())
     }
 
@@ -335,8 +364,8 @@ impl Pass<'_> {
             crc: header.crc,
             verdict: Verdict::Damaged,
             is_sorted: true,
-            first: LogTime::ZERO,
-            last: LogTime::ZERO,
+            first: LogTime::from_ns(header.span.0),
+            last: LogTime::from_ns(header.span.1),
             channels: Vec::new(),
         };
         let outcome = match compression_named(&header.compression) {
@@ -354,7 +383,24 @@ impl Pass<'_> {
             Err(kind) => {
                 self.note(offset, kind);
                 self.contents.chunks.push(chunk);
+                self.declare_from_summary()?;
             }
+        }
+        Ok(())
+    }
+
+    /// Takes in what the summary declares and nothing before did: a writer declares a channel in
+    /// the chunk with its first message, and when that chunk is lost the others need it.
+    fn declare_from_summary(&mut self) -> Result<(), BagError> {
+        let footer = self.footer.filter(|footer| footer.summary_start != 0);
+        if let Some(footer) = footer.filter(|_| !self.is_summary_declared) {
+            self.is_summary_declared = true;
+            let declared = Arc::make_mut(&mut self.contents.declared);
+            let registry = &mut self.registry;
+            each_declaration(&mut self.window, footer, self.options, |op, body| {
+                // A summary that is damaged too declares what is whole in it.
+                let _left_out = registry.declare_missing(declared, op, body);
+            })?;
         }
         Ok(())
     }

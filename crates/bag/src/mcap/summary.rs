@@ -1,7 +1,7 @@
 //! What the end of a file is believed in: that the writer closed it, and where chunks should be.
 
 use super::record::{self, FOOTER_LEN, HEADER_LEN, MAGIC, opcode};
-use crate::{BagError, Source, source::Window};
+use crate::{BagError, ReadOptions, Source, source::Window};
 
 /// The footer of a file whose writer closed it.
 #[derive(Debug, Clone, Copy)]
@@ -33,12 +33,7 @@ pub(super) fn read_footer(source: &Source) -> Result<Option<Footer>, BagError> {
 /// Where the summary's index has chunks, ascending; inside the data section only.
 pub(super) fn chunk_index(window: &mut Window<'_>, footer: Footer) -> Result<Vec<u64>, BagError> {
     let mut found = Vec::new();
-    let mut at = footer.summary_start;
-    while let Some(body_at) = at.checked_add(HEADER_LEN as u64).filter(|b| *b <= footer.at) {
-        let Some((op, len)) = record::header(window.bytes(at, HEADER_LEN)?) else { break };
-        if len > footer.at - body_at {
-            break;
-        }
+    each_record(window, footer, |window, op, body_at, len| {
         if op == opcode::CHUNK_INDEX {
             let start_len = usize::try_from(len).unwrap_or(usize::MAX).min(64);
             let body = window.bytes(body_at, start_len)?;
@@ -48,9 +43,44 @@ pub(super) fn chunk_index(window: &mut Window<'_>, footer: Footer) -> Result<Vec
                 found.push(start);
             }
         }
-        at = body_at + len;
-    }
+        Ok(())
+    })?;
     found.sort_unstable();
     found.dedup();
     Ok(found)
+}
+
+/// Hands the schemas and channels that the summary repeats to `visit`, by opcode and body.
+pub(super) fn each_declaration(
+    window: &mut Window<'_>,
+    footer: Footer,
+    options: &ReadOptions,
+    mut visit: impl FnMut(u8, &[u8]),
+) -> Result<(), BagError> {
+    each_record(window, footer, |window, op, body_at, len| {
+        let is_declaration = matches!(op, opcode::SCHEMA | opcode::CHANNEL);
+        if is_declaration && len <= options.max_chunk_bytes {
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            visit(op, window.bytes(body_at, len)?);
+        }
+        Ok(())
+    })
+}
+
+/// Walks the records of the summary: opcode, where the body starts, and its length.
+fn each_record(
+    window: &mut Window<'_>,
+    footer: Footer,
+    mut visit: impl FnMut(&mut Window<'_>, u8, u64, u64) -> Result<(), BagError>,
+) -> Result<(), BagError> {
+    let mut at = footer.summary_start;
+    while let Some(body_at) = at.checked_add(HEADER_LEN as u64).filter(|b| *b <= footer.at) {
+        let Some((op, len)) = record::header(window.bytes(at, HEADER_LEN)?) else { break };
+        if len > footer.at - body_at {
+            break;
+        }
+        visit(window, op, body_at, len)?;
+        at = body_at + len;
+    }
+    Ok(())
 }

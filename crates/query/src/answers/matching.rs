@@ -3,15 +3,14 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::{Direction, Message};
-use ros2_memory_catalog::TopicSummary;
 use ros2_memory_condition::{Condition, NearPosition};
 use ros2_memory_msg::{FieldPath, FieldType, Plan, Schema, StructType};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Value as Json, json};
 
-use super::topics::nothing_recorded;
+use super::{nearest::find_newest, topics::nothing_recorded};
 use crate::{
-    ErrorCode, TypePaths, TypeView,
+    ErrorCode, Moment, TypePaths, TypeView,
     names::resolve_topics,
     query::Query,
     refusal::{Answer, Refusal},
@@ -58,8 +57,10 @@ pub(crate) fn value_when(
     each_match(query, search, &mut |query, message| {
         tries += 1;
         newest_match.get_or_insert(message.log_time);
-        let value = value_at(query, &value_topics, message.log_time, tolerance)?;
-        if let Some(mut value) = value {
+        let moment = Moment::exact(message.log_time);
+        let value = find_newest(query, &value_topics, moment, tolerance, Query::sample)?;
+        if let Some(value) = value {
+            let mut value = value?;
             if let Json::Object(map) = &mut value {
                 map.insert("condition_timestamp".into(), json!(message.log_time.to_unix_s()));
                 map.insert(
@@ -94,29 +95,6 @@ pub(crate) fn value_when(
     }
 }
 
-/// The value of some topics at or before a moment, within the tolerance.
-fn value_at(
-    query: &mut Query<'_>,
-    topics: &[&TopicSummary],
-    at: LogTime,
-    tolerance: Option<u64>,
-) -> Result<Option<Json>, Refusal> {
-    let widest =
-        topics.iter().map(|t| query.tolerance_ns(&t.topic, tolerance)).max().unwrap_or_default();
-    let range = TimeRange::closed(at.saturating_sub_ns(widest), at);
-    let mut timeline = query.timeline(topics, range, Direction::Reverse);
-    let mut found = None;
-    while let Some(message) = timeline.next() {
-        let own = query.tolerance_ns(&message.channel.topic, tolerance);
-        if message.log_time.saturating_add_ns(own) >= at {
-            found = Some(query.sample(&message)?);
-            break;
-        }
-    }
-    query.account(timeline.report(), None)?;
-    Ok(found)
-}
-
 /// Hands the matches to `take`, newest first, until it says that it has enough.
 fn each_match(
     query: &mut Query<'_>,
@@ -136,6 +114,7 @@ fn each_match(
     // A type that cannot be searched fails the call only when no other type could be.
     let (mut n_searched, mut refusal) = (0u64, None);
     let mut failed = 0u64;
+    let mut found_at = None;
     while let Some(message) = timeline.next() {
         reached = Some(message.log_time);
         let view = query.view(&message.contents.declared, message.channel_index);
@@ -156,12 +135,26 @@ fn each_match(
         });
         failed += u64::from(outcome.is_err());
         if is_match && take(query, &message)? {
-            return query.account(timeline.report(), None).or(Ok(()));
+            // A newer match may lie in what could not be read.
+            found_at = Some(message.log_time);
+            break;
         }
     }
+    let since = found_at.unwrap_or(LogTime::ZERO);
+    query.note_losses(&topics, TimeRange::new(since, LogTime::MAX));
+    if failed > 0 {
+        query.note(format!("{failed} messages of {} could not be read", search.topic));
+    }
+    if let Some(refusal) = refusal.as_ref().filter(|_| n_searched > 0) {
+        query.note(format!("some of {} could not be searched: {}", search.topic, refusal.detail()));
+    }
     let covered = reached.map(|reached| TimeRange::closed(reached, last));
-    query.account(timeline.report(), covered)?;
-    query.note_losses(&topics, TimeRange::ALL);
+    let accounted = query.account(timeline.report(), covered);
+    if found_at.is_some() {
+        // What was found is an answer, also when the time has run out meanwhile.
+        return Ok(());
+    }
+    accounted?;
     if failed > 0 && failed == n_searched {
         return Err(Refusal::new(
             ErrorCode::DecodeFailed,
@@ -188,13 +181,24 @@ fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Resul
         Plan::compile(schema.clone(), paths)
             .map_err(|error| Refusal::bad_argument(error.to_string()))
     };
+    let has_x = |path: &FieldPath| {
+        format!("{path}.x").parse().is_ok_and(|x: FieldPath| compile(&[x]).is_ok())
+    };
     if let Some(field) = &search.field {
         // The name of a configured field is as good as its path.
         let configured = paths.and_then(|paths| paths.field(&field.to_string()));
-        return compile(std::slice::from_ref(field)).or_else(|refusal| match configured {
-            Some(path) => compile(std::slice::from_ref(path)),
-            None => Err(refusal),
-        });
+        let (path, plan) = match (compile(std::slice::from_ref(field)), configured) {
+            (Ok(plan), _) => (field, plan),
+            (Err(_), Some(path)) => (path, compile(std::slice::from_ref(path))?),
+            (Err(refusal), None) => return Err(refusal),
+        };
+        if matches!(search.condition, Condition::NearPosition(_)) && !has_x(path) {
+            return Err(Refusal::bad_argument(format!(
+                "{path} of {} is no position: it has no x and y",
+                view.type_name
+            )));
+        }
+        return Ok(plan);
     }
     let value = paths.and_then(|paths| paths.field("value"));
     match &search.condition {
@@ -212,7 +216,12 @@ fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Resul
             if let Some(plan) = value.and_then(|value| compile(std::slice::from_ref(value)).ok()) {
                 return Ok(plan);
             }
-            compile(&text_fields(schema))
+            let texts = text_fields(schema);
+            if texts.is_empty() {
+                return Err(Refusal::bad_argument(format!("{} has no text", view.type_name))
+                    .hint("use equals, or `field` with the path of a list"));
+            }
+            compile(&texts)
         }
         Condition::Equals(_) => {
             let value = value.ok_or_else(|| {
@@ -228,10 +237,7 @@ fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Resul
         }
         Condition::NearPosition(NearPosition { .. }) => {
             let position = paths.and_then(TypePaths::position);
-            let fitting = position.filter(|path| {
-                format!("{path}.x").parse().is_ok_and(|x: FieldPath| compile(&[x]).is_ok())
-            });
-            let position = fitting.ok_or_else(|| {
+            let position = position.filter(|path| has_x(path)).ok_or_else(|| {
                 Refusal::bad_argument(format!("{} has no position", view.type_name))
                     .hint("near_position needs a topic such as /odom, or `field` with x and y")
             })?;

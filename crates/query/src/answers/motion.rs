@@ -73,14 +73,18 @@ impl Fields {
         let view = query.view(&message.contents.declared, message.channel_index);
         let schema = view.schema.as_ref().map_err(|reason| failed(reason.clone()))?;
         let paths = query.types.map().get(&view.type_name).cloned().unwrap_or_default();
-        let mut wanted: Vec<FieldPath> = Vec::new();
-        for name in names {
-            let path = paths.field(name).ok_or_else(|| {
-                failed(format!("{} is not configured to have a {name}", view.type_name))
-            })?;
-            wanted.push(path.clone());
-        }
-        let frames = ["frame", "child_frame"].map(|name| paths.field(name).cloned());
+        // What is not configured or not there is left out; what the answer needs is asked for
+        // below.
+        let fits =
+            |path: &&FieldPath| Plan::compile(schema.clone(), std::slice::from_ref(*path)).is_ok();
+        let names: Vec<&str> = names
+            .iter()
+            .copied()
+            .filter(|name| paths.field(name).as_ref().is_some_and(fits))
+            .collect();
+        let mut wanted: Vec<FieldPath> =
+            names.iter().filter_map(|name| paths.field(name)).cloned().collect();
+        let frames = ["frame", "child_frame"].map(|name| paths.field(name).filter(fits).cloned());
         for path in frames.iter().flatten() {
             wanted.push(path.clone());
         }
@@ -98,7 +102,7 @@ impl Fields {
         let mut texts = texts.into_iter();
         let [frame, child_frame] =
             frames.map(|path| path.and_then(|_| texts.next()).unwrap_or_default());
-        let vectors = names.iter().map(|name| (*name).to_owned()).zip(vectors).collect();
+        let vectors = names.into_iter().map(ToOwned::to_owned).zip(vectors).collect();
         Ok(Self { topic, vectors, frame, child_frame })
     }
 
@@ -130,14 +134,15 @@ impl Fields {
     }
 }
 
-/// The plan for x, y and z of a type's `position`, and for its orientation where it has one.
+/// The plan for x, y and, where there is one, z of a type's `position`.
 pub(crate) fn position_plan(view: &TypeView, paths: &TypePaths) -> Result<Plan, String> {
     let schema = view.schema.as_ref().map_err(Clone::clone)?;
     let position =
         paths.position().ok_or_else(|| format!("{} has no configured position", view.type_name))?;
-    let parts: Vec<FieldPath> = ["x", "y", "z"]
-        .iter()
-        .filter_map(|part| format!("{position}.{part}").parse().ok())
-        .collect();
-    Plan::compile(schema.clone(), &parts).map_err(|error| error.to_string())
+    let part = |name: &str| format!("{position}.{name}").parse::<FieldPath>();
+    let compile = |names: &[&str]| {
+        let parts = names.iter().map(|name| part(name)).collect::<Result<Vec<_>, _>>();
+        parts.and_then(|parts| Plan::compile(schema.clone(), &parts))
+    };
+    compile(&["x", "y", "z"]).or_else(|_flat| compile(&["x", "y"])).map_err(|e| e.to_string())
 }

@@ -30,7 +30,7 @@ impl When {
 
     pub(crate) fn seconds_ago(query: &Query<'_>, seconds: f64, ns: u64) -> Self {
         let at = query.now.saturating_sub_ns(ns);
-        Self { moment: Moment { at, slack_ns: 0 }, seconds_ago: Some(seconds) }
+        Self { moment: Moment::exact(at), seconds_ago: Some(seconds) }
     }
 }
 
@@ -46,43 +46,55 @@ pub(crate) fn topic_at(
     newest_at_or_before(query, &topics, when, tolerance, Query::sample)
 }
 
-/// Hands the newest message of `topics` at a moment or just before to `answer`.
-///
-/// A latched message holds until the next one, however long that is: for topics that have any,
-/// the version in force answers when nothing lies within the tolerance.
+/// Hands the newest message of `topics` at a moment or just before to `answer`, or says which
+/// kind of nothing there is.
 pub(crate) fn newest_at_or_before<'m>(
     query: &mut Query<'m>,
     topics: &[&TopicSummary],
     when: When,
     tolerance: Option<u64>,
-    mut answer: impl FnMut(&mut Query<'m>, &Message<'_>) -> Answer,
+    answer: impl FnMut(&mut Query<'m>, &Message<'_>) -> Answer,
 ) -> Answer {
-    let latest = when.moment.at_or_before();
+    match find_newest(query, topics, when.moment, tolerance, answer)? {
+        Some(found) => found,
+        None => Err(nothing_at(query, topics, when, widest(query, topics, tolerance))),
+    }
+}
+
+/// Hands the newest message of `topics` at a moment or just before to `answer`; `None` when there
+/// is none within the tolerance.
+///
+/// A latched message holds until the next one, however long that is: for topics that have any,
+/// the version in force answers when nothing lies within the tolerance.
+pub(crate) fn find_newest<'m>(
+    query: &mut Query<'m>,
+    topics: &[&TopicSummary],
+    moment: Moment,
+    tolerance: Option<u64>,
+    mut answer: impl FnMut(&mut Query<'m>, &Message<'_>) -> Answer,
+) -> Result<Option<Answer>, Refusal> {
+    let latest = moment.at_or_before();
     // Each topic has its own tolerance: within it the newest of all answers.
-    let widest = topics
-        .iter()
-        .map(|topic| query.tolerance_ns(&topic.topic, tolerance))
-        .max()
-        .unwrap_or_default();
-    let range = TimeRange::closed(when.moment.at_or_after().saturating_sub_ns(widest), latest);
+    let reach = widest(query, topics, tolerance);
+    let earliest = moment.earliest_meant();
+    let range = TimeRange::closed(earliest.saturating_sub_ns(reach), latest);
     query.note_losses(topics, range);
     let mut timeline = query.timeline(topics, range, Direction::Reverse);
     let mut found = None;
     while let Some(message) = timeline.next() {
         let own = query.tolerance_ns(&message.channel.topic, tolerance);
-        if message.log_time.saturating_add_ns(own) >= when.moment.at_or_after() {
+        if message.log_time.saturating_add_ns(own) >= earliest {
             found = Some(answer(query, &message));
             break;
         }
     }
     query.account(timeline.report(), None)?;
-    if let Some(found) = found {
-        return found;
-    }
-    if let Some(held) = in_force(query, topics, latest) {
-        return held;
-    }
-    Err(nothing_at(query, topics, when, widest))
+    Ok(found.or_else(|| in_force(query, topics, latest)))
+}
+
+/// The longest tolerance of some topics.
+fn widest(query: &Query<'_>, topics: &[&TopicSummary], tolerance: Option<u64>) -> u64 {
+    topics.iter().map(|t| query.tolerance_ns(&t.topic, tolerance)).max().unwrap_or_default()
 }
 
 /// The latched message that holds at a moment: the last before it in its run, else the run's

@@ -53,14 +53,15 @@ impl Window {
             ))
             .hint(query.recorded()));
         }
-        Ok(Self { range, was_clamped: range != asked })
+        // Half a microsecond that rounding added is not worth a word.
+        let was_clamped = range.start > start.at || range.end < end.at;
+        Ok(Self { range, was_clamped })
     }
 
     /// The last `ns` nanoseconds before now.
     pub(crate) fn last(query: &Query<'_>, ns: u64) -> Result<Self, Refusal> {
-        let exact = |at| Moment { at, slack_ns: 0 };
         let start = query.now.saturating_sub_ns(ns);
-        Self::between(query, exact(start), exact(query.now)).map_err(|refusal| {
+        Self::between(query, Moment::exact(start), Moment::exact(query.now)).map_err(|refusal| {
             match (refusal.code, query.snapshot.time_span()) {
                 (ErrorCode::NoData, Some((_, last))) => Refusal::no_data(format!(
                     "nothing is recorded since {start}: the newest data is {} s old",

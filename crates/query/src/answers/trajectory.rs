@@ -53,7 +53,9 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
             continue;
         }
         let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
-        path.add(message.log_time, at, bag.map_or(0, |bag| bag.run));
+        let run = bag.map_or(0, |bag| bag.run);
+        let run_end = snapshot.runs().get(run as usize).map_or(LogTime::MAX, |run| run.last);
+        path.add(message.log_time, at, (run, run_end));
     }
     let covered = path.last.map(|last| TimeRange::closed(window.range.start, last.time));
     query.account(timeline.report(), covered)?;
@@ -88,6 +90,7 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
     for (count, what) in [
         (path.n_jumps, "jumps of the pose count as no distance"),
         (path.n_borders, "borders of recording sessions count as no distance"),
+        (path.n_doubled, "poses of sessions that overlap another were left out"),
         (path.n_invalid, "poses that are not finite were left out"),
         (failed, "messages could not be read"),
     ] {
@@ -103,6 +106,8 @@ struct Pose {
     time: LogTime,
     at_m: [f64; 3],
     run: u32,
+    /// When the recording session of this pose ends.
+    run_end: LogTime,
 }
 
 /// What is gathered of a path, pose by pose.
@@ -117,6 +122,7 @@ struct Path {
     n_poses: u64,
     n_jumps: u64,
     n_borders: u64,
+    n_doubled: u64,
     n_invalid: u64,
     /// Every `stride`-th pose.
     held: Vec<Pose>,
@@ -135,13 +141,14 @@ impl Path {
             n_poses: 0,
             n_jumps: 0,
             n_borders: 0,
+            n_doubled: 0,
             n_invalid: 0,
             held: Vec::new(),
             stride: 1,
         }
     }
 
-    fn add(&mut self, time: LogTime, at_m: [f64; 3], run: u32) {
+    fn add(&mut self, time: LogTime, at_m: [f64; 3], (run, run_end): (u32, LogTime)) {
         let [x, y, z] = at_m;
         // A type without height has no third part.
         let at_m = [x, y, if z.is_nan() { 0.0 } else { z }];
@@ -149,8 +156,13 @@ impl Path {
             self.n_invalid += 1;
             return;
         }
-        let pose = Pose { time, at_m, run };
+        let pose = Pose { time, at_m, run, run_end };
         if let Some(last) = self.last {
+            if last.run != run && time <= last.run_end {
+                // Another session recorded the same drive: one of them is followed to its end.
+                self.n_doubled += 1;
+                return;
+            }
             self.step(&last, &pose);
         }
         self.first.get_or_insert(time);
@@ -266,7 +278,7 @@ mod tests {
     fn path(points: &[(f64, f64)], jitter_m: f64) -> Path {
         let mut path = Path::new(jitter_m, 20.0);
         for (i, (x, y)) in (1u64..).zip(points) {
-            path.add(LogTime::from_ns(i * 1_000_000_000), [*x, *y, 0.0], 0);
+            path.add(LogTime::from_ns(i * 1_000_000_000), [*x, *y, 0.0], (0, LogTime::MAX));
         }
         path
     }
@@ -292,8 +304,24 @@ mod tests {
         assert!((still.distance_m - 1.0).abs() < 1e-12);
         let mut jump = path(&[(0.0, 0.0), (1.0, 0.0), (500.0, 0.0), (501.0, 0.0)], 0.0);
         assert!((jump.distance_m - 2.0).abs() < 1e-12 && jump.n_jumps == 1);
-        jump.add(LogTime::from_ns(60_000_000_000), [502.0, 0.0, 0.0], 1);
+        if let Some(last) = &mut jump.last {
+            last.run_end = last.time;
+        }
+        jump.add(LogTime::from_ns(60_000_000_000), [502.0, 0.0, 0.0], (1, LogTime::MAX));
         assert!((jump.distance_m - 2.0).abs() < 1e-12 && jump.n_borders == 1);
+    }
+
+    #[test]
+    fn of_two_sessions_of_one_drive_one_is_followed() {
+        let mut path = Path::new(0.0, 20.0);
+        for i in 0..10u32 {
+            let time = LogTime::from_ns(u64::from(i) * 1_000_000_000);
+            let end = LogTime::from_ns(9_000_000_000);
+            path.add(time, [f64::from(i), 0.0, 0.0], (0, end));
+            path.add(time, [f64::from(i), 0.0, 0.0], (1, end));
+        }
+        assert!((path.distance_m - 9.0).abs() < 1e-12, "{}", path.distance_m);
+        assert_eq!((path.n_doubled, path.n_borders), (10, 0));
     }
 
     #[test]
@@ -301,7 +329,11 @@ mod tests {
         let mut path = Path::new(0.0, 20.0);
         for i in 0..1_000_000u32 {
             let x = f64::from(i) * 0.001;
-            path.add(LogTime::from_ns(u64::from(i) * 50_000_000), [x, x.sin(), 0.0], 0);
+            path.add(
+                LogTime::from_ns(u64::from(i) * 50_000_000),
+                [x, x.sin(), 0.0],
+                (0, LogTime::MAX),
+            );
         }
         assert!(path.held.len() <= 2 * HELD_POINTS);
         assert_eq!(path.waypoints().as_array().unwrap().len(), MAX_WAYPOINTS);

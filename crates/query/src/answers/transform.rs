@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ros2_memory_bag::Direction;
-use ros2_memory_catalog::{Run as Session, Snapshot};
+use ros2_memory_catalog::{Run as Session, Snapshot, TopicSummary};
 use ros2_memory_index::{EdgeSpan, TransformPart, TransformReader, TransformSample};
 use ros2_memory_tf::{Buffer, Limits, LookupError, Quaternion, Run, Transform};
 use ros2_memory_time::{LogTime, TimeRange};
@@ -113,10 +113,8 @@ fn fill(query: &mut Query<'_>, at: LogTime) -> Result<Buffer, Refusal> {
     let mut buffer = Buffer::new(limits);
     let snapshot = query.snapshot.clone();
     let mut reader = TransformReader::new(query.types.library().clone());
-    for run in snapshot.runs_at(at) {
-        insert_static(&mut buffer, &mut reader, run, at);
-    }
     let topics = transform_topics(&snapshot, &query.settings.roles.transforms);
+    insert_static(&mut buffer, &mut reader, &snapshot, &topics, at);
     let reach = limits.max_gap_ns.max(limits.max_extrapolation_ns).saturating_add(STAMP_SKEW_NS);
     let range = TimeRange::closed(at.saturating_sub_ns(reach), at.saturating_add_ns(reach));
     query.note_losses(&topics, range);
@@ -153,13 +151,24 @@ fn is_latched(snapshot: &Snapshot, places: &[u32], message: &ros2_memory_bag::Me
     })
 }
 
-/// The static transforms in force at a moment: the union over a run's publishers, by child
-/// frame the last before it, else the first.
-fn insert_static(buffer: &mut Buffer, reader: &mut TransformReader, run: &Session, at: LogTime) {
+/// The static transforms in force at a moment: the union over the publishers of the sessions
+/// around it, by child frame the last before it, else the first.
+fn insert_static(
+    buffer: &mut Buffer,
+    reader: &mut TransformReader,
+    snapshot: &Snapshot,
+    topics: &[&TopicSummary],
+    at: LogTime,
+) {
     let mut samples: Vec<(LogTime, (String, String), Transform)> = Vec::new();
-    for (entry, message) in run.latched_messages() {
+    for (entry, message) in snapshot.runs_at(at).into_iter().flat_map(Session::latched_messages) {
         let declared = &entry.contents.declared;
-        let Some(plan) = reader.plan(declared, message.channel, TransformPart::Whole) else {
+        let is_wanted = declared
+            .channel(message.channel)
+            .is_some_and(|channel| topics.iter().any(|topic| topic.topic == channel.topic));
+        let Some(plan) =
+            reader.plan(declared, message.channel, TransformPart::Whole).filter(|_| is_wanted)
+        else {
             continue;
         };
         plan.read(message.log_time, &message.payload, |sample| {
@@ -167,12 +176,12 @@ fn insert_static(buffer: &mut Buffer, reader: &mut TransformReader, run: &Sessio
             samples.push((message.log_time, frames, pose(sample)));
         });
     }
+    samples.sort_by_key(|(log_time, ..)| *log_time);
     // A later insert replaces an earlier one of the same child: those after the moment go first,
     // the nearest last, then those before it in order.
-    let (before, mut after): (Vec<_>, Vec<_>) =
-        samples.into_iter().partition(|(log_time, ..)| *log_time <= at);
-    after.reverse();
-    for (_, (parent, child), transform) in after.iter().chain(&before) {
+    let split = samples.partition_point(|(log_time, ..)| *log_time <= at);
+    let (before, after) = samples.split_at(split);
+    for (_, (parent, child), transform) in after.iter().rev().chain(before) {
         let _counted = buffer.insert_static(parent, child, *transform);
     }
 }

@@ -37,13 +37,13 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<Outcome> {
         has_losses = true;
         say(&format!("left out: {}: {}", refused.path.display(), refused.reason));
     }
-    for bag in snapshot.bags() {
-        let contents = &bag.entry.contents;
+    for entry in snapshot.damaged() {
+        let contents = &entry.contents;
         if let Some(first) = contents.damage.first() {
             has_losses = true;
             say(&format!(
                 "damaged: {}: {} at byte {} ({} faults in all)",
-                bag.entry.path.display(),
+                entry.path.display(),
                 first.kind,
                 first.offset,
                 contents.damage.len()
