@@ -29,13 +29,14 @@ fn split_note(mut items: Vec<Json>) -> (Vec<Json>, Option<Json>) {
     (items, note)
 }
 
+/// How long a list was before anything was left out.
+fn total(note: Option<&Json>, items: &[Json]) -> u64 {
+    note.and_then(|note| note.get("total")).and_then(Json::as_u64).unwrap_or(items.len() as u64)
+}
+
 fn fit_list(items: Vec<Json>, max_bytes: usize) -> Json {
     let (items, note) = split_note(items);
-    let total = note
-        .as_ref()
-        .and_then(|note| note.get("total"))
-        .and_then(Json::as_u64)
-        .unwrap_or(items.len() as u64);
+    let total = total(note.as_ref(), &items);
     let mut words = note
         .as_ref()
         .and_then(|note| note.get("note"))
@@ -118,11 +119,7 @@ fn shorten(value: Json, max_items: usize, max_chars: usize) -> Json {
         }
         Json::Array(items) => {
             let (items, note) = split_note(items);
-            let total = note
-                .as_ref()
-                .and_then(|note| note.get("total"))
-                .and_then(Json::as_u64)
-                .unwrap_or(items.len() as u64);
+            let total = total(note.as_ref(), &items);
             let keep: Vec<usize> = spread(items.len(), max_items).collect();
             let kept: Vec<Json> = items
                 .into_iter()
