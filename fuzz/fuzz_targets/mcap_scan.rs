@@ -25,6 +25,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(bag) = Bag::open_unindexed(&path, &OPTIONS) else { return };
     if let (Ok(half), Ok(mut source)) = (half, Source::open(&path))
         && !half.is_closed()
+        && half.damage.is_empty()
     {
         let grown = scan_on(&mut source, &OPTIONS, &mut buffers, &mut (), half);
         assert_eq!(grown.map(|c| c.n_messages()).ok(), Some(bag.contents().n_messages()));

@@ -51,10 +51,12 @@ impl Indexer {
     ) -> Result<BagEntry, BagError> {
         let mut source = Source::open(&root.join(path))?;
         // A file that only grew still has the bytes where the last pass ended; one that was
-        // written anew under the same inode has others.
+        // written anew under the same inode has others. A damaged one is gone over again, since
+        // its summary, once it has one, may declare what was lost.
         let known = known.filter(|known| {
             let end = known.contents.read_to(known.identity.size_bytes);
             !known.contents.is_closed()
+                && known.contents.damage.is_empty()
                 && known.identity.may_have_grown_into(&source.identity())
                 && source.content_mark(end).is_ok_and(|mark| mark == known.mark)
         });

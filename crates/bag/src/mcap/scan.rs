@@ -77,6 +77,9 @@ pub fn scan(
 /// Goes on with a file that was not closed when `known` was found out, where that pass ended;
 /// `visitor` sees the messages behind it. The contents of a closed file come back as they are.
 ///
+/// What was lost in front of that place stays lost, although the summary of a file that has been
+/// closed since may help: contents with damage are better found out anew.
+///
 /// # Errors
 ///
 /// [`BagError::Io`] when the file cannot be read.
