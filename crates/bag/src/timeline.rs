@@ -194,11 +194,6 @@ impl<'s> Timeline<'s> {
         timeline
     }
 
-    /// The parts that the stream was made of.
-    pub fn parts(&self) -> &[TimelinePart] {
-        &self.parts
-    }
-
     /// What it cost so far.
     pub fn report(&self) -> &TimelineReport {
         &self.report

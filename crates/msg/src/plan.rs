@@ -88,11 +88,6 @@ impl Plan {
         Ok(Self { schema, steps: steps.into() })
     }
 
-    /// The type that the plan was made for.
-    pub fn schema(&self) -> &Arc<Schema> {
-        &self.schema
-    }
-
     /// Runs over one payload and hands `visit` each value with the number of its path: once for
     /// a plain path, once for each element behind a `[]`, not at all for a `[n]` past the end.
     ///

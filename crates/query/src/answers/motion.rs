@@ -90,13 +90,15 @@ impl Fields {
         }
         let plan = Plan::compile(schema.clone(), &wanted).map_err(|e| failed(e.to_string()))?;
         let mut vectors = vec![[None; 4]; names.len()];
-        let mut texts: Vec<String> = Vec::new();
-        plan.run(message.payload, |number, value| match vectors.get_mut(number) {
-            Some(vector) => {
+        // Values come in the order of the message, which need not be that of the names.
+        let mut texts = vec![String::new(); wanted.len() - names.len()];
+        plan.run(message.payload, |number, value| {
+            if let Some(vector) = vectors.get_mut(number) {
                 *vector =
                     ["x", "y", "z", "w"].map(|part| value.field(part).and_then(Value::as_f64));
+            } else if let Some(text) = texts.get_mut(number - names.len()) {
+                value.as_str().unwrap_or_default().clone_into(text);
             }
-            None => texts.push(value.as_str().unwrap_or_default().to_owned()),
         })
         .map_err(|error| failed(error.to_string()))?;
         let mut texts = texts.into_iter();
