@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use crate::{CdrError, Encoding, Primitive, Primitives, Scalar};
+use crate::{ByteOrder, CdrError, Encoding, Family, Primitive, Primitives, Scalar};
 
 /// A position inside one payload, which moves forward as values are read or skipped.
 ///
@@ -20,11 +20,16 @@ use crate::{CdrError, Encoding, Primitive, Primitives, Scalar};
 /// ```
 #[derive(Debug, Clone)]
 pub struct Cursor<'a> {
-    /// The bytes after the encapsulation header.
-    body: &'a [u8],
-    position: usize,
-    encoding: Encoding,
+    /// The bytes that may be read, from the one that alignment counts from.
+    pub(crate) body: &'a [u8],
+    pub(crate) position: usize,
+    pub(crate) encoding: Encoding,
+    /// Where the body starts in the payload.
+    pub(crate) base: usize,
 }
+
+/// A sequence of elements that take no bytes may have this many: nothing else bounds them.
+const MAX_EMPTY_ELEMENTS: usize = 1 << 16;
 
 impl<'a> Cursor<'a> {
     /// A cursor at the first value of `payload`, whose encapsulation header says how to read on.
@@ -35,17 +40,30 @@ impl<'a> Cursor<'a> {
     pub fn new(payload: &'a [u8]) -> Result<Self, CdrError> {
         let encoding = Encoding::from_header(payload)?;
         let body = payload.get(Encoding::HEADER_LEN..).unwrap_or_default();
-        Ok(Self { body, position: 0, encoding })
+        Ok(Self { body, position: 0, encoding, base: Encoding::HEADER_LEN })
+    }
+
+    /// A cursor at the first value of a ROS 1 message, which has no header.
+    pub fn ros1(payload: &'a [u8]) -> Self {
+        Self { body: payload, position: 0, encoding: Encoding::ROS1, base: 0 }
     }
 
     /// The layout that the encapsulation header announced.
+    #[inline]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
     /// Where the next value is looked for, from the first byte of the payload.
     pub fn offset(&self) -> usize {
-        self.position.saturating_add(Encoding::HEADER_LEN)
+        self.position.saturating_add(self.base)
+    }
+
+    /// Where a value of `size` bytes would be read, from the first byte of the payload.
+    pub fn next_offset(&self, size: usize) -> usize {
+        let mut ahead = self.clone();
+        ahead.align(size);
+        ahead.offset()
     }
 
     /// How many bytes lie behind the position.
@@ -88,8 +106,8 @@ impl<'a> Cursor<'a> {
         Ok(Primitives::new(bytes, kind, self.encoding.order))
     }
 
-    /// Reads the length of a sequence whose elements take at least `min_element_size` bytes
-    /// (0 counts as 1: an empty struct still occupies a byte).
+    /// Reads the length of a sequence whose elements take at least `min_element_size` bytes. Of
+    /// elements that take none at most 65,536 are believed.
     ///
     /// # Errors
     ///
@@ -100,7 +118,12 @@ impl<'a> Cursor<'a> {
         let offset = self.offset();
         let declared = self.u32()? as usize;
         let available = self.remaining();
-        if declared > available / min_element_size.max(1) {
+        let most = match min_element_size {
+            0 => MAX_EMPTY_ELEMENTS,
+            1 => available,
+            size => available / size,
+        };
+        if declared > most {
             return Err(CdrError::Length { offset, declared, available });
         }
         Ok(declared)
@@ -118,7 +141,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads the bytes of a string, without its terminator. Some writers leave the NUL out, and
-    /// some write an empty string as length 0; both are read.
+    /// some write an empty string as length 0; both are read. In ROS 1 there is no terminator,
+    /// and a NUL at the end is text.
     ///
     /// # Errors
     ///
@@ -127,7 +151,10 @@ impl<'a> Cursor<'a> {
     pub fn string_bytes(&mut self) -> Result<&'a [u8], CdrError> {
         let len = self.sequence_len(1)?;
         let bytes = self.take(len)?;
-        Ok(bytes.strip_suffix(&[0]).unwrap_or(bytes))
+        Ok(match bytes.split_last() {
+            Some((0, text)) if self.encoding.family != Family::Ros1 => text,
+            _ => bytes,
+        })
     }
 
     /// Reads a string; bytes that are not UTF-8 become U+FFFD, and only then it allocates.
@@ -163,17 +190,9 @@ impl<'a> Cursor<'a> {
         self.skip_primitives(size, len)
     }
 
-    /// Refuses a `wstring`, whose characters are two bytes for some vendors and four for others.
-    ///
-    /// # Errors
-    ///
-    /// Always [`CdrError::Layout`].
-    pub fn wstring(&mut self) -> Result<&'a [u8], CdrError> {
-        Err(CdrError::Layout { offset: self.offset(), kind: "wstring" })
-    }
-
+    /// Reads an unsigned number of 32 bits where the position is, without aligning first.
     #[inline]
-    fn u32(&mut self) -> Result<u32, CdrError> {
+    pub(crate) fn u32(&mut self) -> Result<u32, CdrError> {
         let offset = self.offset();
         let bytes = self.take(4)?;
         let bytes = bytes.try_into().map_err(|_wrong_length| CdrError::Truncated {
@@ -182,15 +201,15 @@ impl<'a> Cursor<'a> {
             available: bytes.len(),
         })?;
         Ok(match self.encoding.order {
-            crate::ByteOrder::Little => u32::from_le_bytes(bytes),
-            crate::ByteOrder::Big => u32::from_be_bytes(bytes),
+            ByteOrder::Little => u32::from_le_bytes(bytes),
+            ByteOrder::Big => u32::from_be_bytes(bytes),
         })
     }
 
     /// Moves to the next multiple of `size`, or of the largest alignment when that is smaller.
     /// May move past the end; the read that follows says so.
     #[inline]
-    fn align(&mut self, size: usize) {
+    pub(crate) fn align(&mut self, size: usize) {
         let alignment = size.min(self.encoding.max_alignment);
         // Every alignment is a power of two, and `position` never exceeds a slice's length by
         // more than 7, so this cannot overflow.
@@ -198,7 +217,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn take(&mut self, len: usize) -> Result<&'a [u8], CdrError> {
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], CdrError> {
         let end = self.position.saturating_add(len);
         match self.body.get(self.position..end) {
             Some(bytes) => {
@@ -241,11 +260,29 @@ mod tests {
     }
 
     #[test]
-    fn other_representations_are_refused_by_name() {
-        for (low, name) in [(2, "PL_CDR_BE"), (3, "PL_CDR_LE"), (7, "CDR2_LE"), (9, "D_CDR2_LE")] {
+    fn br_082_what_is_no_cdr_is_refused_by_its_name() {
+        for (low, name) in [(4, "XML"), (5, "unknown"), (12, "unknown"), (255, "unknown")] {
             let error = Cursor::new(&[0, low, 0, 0, 0]).unwrap_err();
             assert_eq!(error, CdrError::Encapsulation { id: u16::from(low), name });
         }
+    }
+
+    #[test]
+    fn a_ros1_message_has_no_header_no_padding_and_no_terminator() {
+        let mut payload = vec![2, 0, 0, 0, b'a', 0];
+        payload.extend_from_slice(&2.5f64.to_le_bytes());
+        let mut c = Cursor::ros1(&payload);
+        assert_eq!(c.string().unwrap(), "a\0");
+        assert_eq!(c.offset(), 6);
+        assert_eq!(c.scalar(Primitive::F64), Ok(Scalar::F64(2.5)));
+    }
+
+    #[test]
+    fn elements_without_bytes_are_bounded_all_the_same() {
+        let payload = [0, 0, 1, 0, 1, 0, 1, 0];
+        let mut c = Cursor::ros1(&payload);
+        assert_eq!(c.sequence_len(0), Ok(65_536));
+        assert!(matches!(c.sequence_len(0), Err(CdrError::Length { declared: 65_537, .. })));
     }
 
     #[test]

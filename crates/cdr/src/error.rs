@@ -1,7 +1,7 @@
 /// Why a payload could not be read.
 ///
 /// Offsets count from the first byte of the payload, the encapsulation header included.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CdrError {
     /// A value that would end after the payload.
@@ -39,6 +39,32 @@ pub enum CdrError {
         offset: usize,
         /// The type's name.
         kind: &'static str,
+    },
+    /// A header of a member that breaks the rules of its list.
+    #[error("at byte {offset}: {what}: {found:#x}")]
+    Member {
+        /// Where the header starts.
+        offset: usize,
+        /// Which rule.
+        what: &'static str,
+        /// What stands there.
+        found: u32,
+    },
+    /// A type without fields whose message has some: the definition is not that of the message.
+    #[error("the definition has no fields, the message has {found} bytes")]
+    Undefined {
+        /// How many bytes the payload has.
+        found: usize,
+    },
+    /// A text that is no JSON, or JSON that is nested too deeply.
+    #[error("at line {line}, column {column}: {reason}")]
+    Json {
+        /// The line, from 1.
+        line: usize,
+        /// The byte in it, from 1.
+        column: usize,
+        /// What is wrong.
+        reason: &'static str,
     },
     /// A message that would become more values than are built of one.
     #[error("at byte {offset}: more than {limit} values")]

@@ -4,21 +4,24 @@
 //! compared with the bytes that remain before it is believed. Strings and sequences of
 //! primitives are borrowed from the payload.
 //!
-//! Follows the OMG "DDS-XTypes" 1.3, section 7.4, and DDS-RTPS 2.5, section 10 (representation
-//! identifiers).
+//! Follows the OMG "DDS-XTypes" 1.3, section 7.4 (XCDR1 and XCDR2: plain, delimited, parameter
+//! lists), DDS-RTPS 2.5, section 10 (representation identifiers), and ROS 1's serialization.
 
 #![forbid(unsafe_code)]
 
 mod cursor;
 mod encoding;
 mod error;
+mod members;
 mod primitive;
 mod primitives;
+mod wide;
 mod writer;
 
 pub use cursor::Cursor;
-pub use encoding::{ByteOrder, Encoding};
+pub use encoding::{ByteOrder, Encoding, Extensibility, Family};
 pub use error::CdrError;
+pub use members::{Frame, Member, OptionalMember};
 pub use primitive::{Primitive, Scalar};
 pub use primitives::Primitives;
 pub use writer::Writer;

@@ -39,6 +39,12 @@ impl Primitive {
         }
     }
 
+    /// Reads the value whose bytes start at `offset`; `None` when they would end after `bytes`.
+    #[inline]
+    pub fn read_at(self, bytes: &[u8], offset: usize, order: ByteOrder) -> Option<Scalar> {
+        self.read(bytes.get(offset..offset.checked_add(self.size())?)?, order)
+    }
+
     /// Reads one value from its bytes; `None` unless there are exactly [`Self::size`] of them.
     #[inline]
     pub(crate) fn read(self, bytes: &[u8], order: ByteOrder) -> Option<Scalar> {

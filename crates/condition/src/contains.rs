@@ -42,16 +42,20 @@ impl Contains {
     /// Whether a value holds the text.
     pub fn matches(&self, value: &Value<'_>) -> bool {
         match value {
+            Value::Absent => false,
             Value::String(text) => self.in_text(text),
             Value::Scalar(scalar) => self.is_number(*scalar),
             Value::Primitives(numbers) => numbers.iter().any(|scalar| self.is_number(scalar)),
             Value::List(list) => list.items.iter().any(|item| self.matches(item)),
             // In a struct, only its text is looked at: "1" would be found in every stamp.
-            Value::Struct(value) => value.fields.iter().any(|field| match field {
-                Value::Scalar(_) | Value::Primitives(_) => false,
-                field => self.matches(field),
-            }),
+            Value::Struct(value) => value.fields.iter().any(|field| self.in_field(field)),
+            Value::Object(value) => value.fields.iter().any(|(_, field)| self.in_field(field)),
         }
+    }
+
+    fn in_field(&self, field: &Value<'_>) -> bool {
+        let is_number = matches!(field, Value::Scalar(_) | Value::Primitives(_));
+        !is_number && self.matches(field)
     }
 
     fn in_text(&self, text: &str) -> bool {

@@ -32,6 +32,7 @@ impl Equals {
 
 fn is_equal(value: &Value<'_>, wanted: &Json) -> bool {
     match value {
+        Value::Absent => wanted.is_null(),
         Value::Scalar(scalar) => is_scalar(*scalar, wanted),
         Value::String(text) => match wanted {
             Json::String(wanted) => **text == **wanted,
@@ -49,6 +50,11 @@ fn is_equal(value: &Value<'_>, wanted: &Json) -> bool {
                 && list.items.iter().zip(wanted).all(|(item, wanted)| is_equal(item, wanted))
         }),
         Value::Struct(value) => wanted.as_object().is_some_and(|wanted| {
+            wanted.iter().all(|(name, wanted)| {
+                value.field(name).is_some_and(|field| is_equal(field, wanted))
+            })
+        }),
+        Value::Object(value) => wanted.as_object().is_some_and(|wanted| {
             wanted.iter().all(|(name, wanted)| {
                 value.field(name).is_some_and(|field| is_equal(field, wanted))
             })

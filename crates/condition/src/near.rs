@@ -47,8 +47,8 @@ impl NearPosition {
     /// any element may.
     pub fn matches(&self, value: &Value<'_>) -> bool {
         match value {
-            Value::Struct(position) => {
-                let part = |name| position.field(name).and_then(Value::as_f64);
+            Value::Struct(_) | Value::Object(_) => {
+                let part = |name| value.field(name).and_then(Value::as_f64);
                 match (part("x"), part("y")) {
                     (Some(x), Some(y)) => self.is_near(x, y, part("z")),
                     _ => false,

@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
-use ros2_memory_bag::{Declarations, Schema as SchemaText};
-use ros2_memory_msg::{FieldPath, Library, Plan, Schema, Value, canonical_type_name};
+use ros2_memory_bag::Declarations;
+use ros2_memory_msg::{FieldPath, Library, Plan, Schema, TypeSource, Value, canonical_type_name};
 use ros2_memory_time::LogTime;
 
 /// A header stamp this far from the log time is taken for another clock, as in simulation.
@@ -55,8 +55,8 @@ pub struct TransformReader {
     plans: HashMap<Key, Option<TransformPlan>>,
 }
 
-/// What a plan depends on: the type, its text, and what is wanted.
-type Key = (Arc<str>, Arc<[u8]>, TransformPart);
+/// What a plan depends on: type name, schema encoding, message encoding, text, and what is wanted.
+type Key = (Arc<str>, Arc<str>, Arc<str>, Arc<[u8]>, TransformPart);
 
 /// The fields of a transform, in the order of the numbers that the plan gives them.
 const PATHS: [&str; 11] = [
@@ -99,12 +99,21 @@ impl TransformReader {
     ) -> Option<TransformPlan> {
         let channel = declared.channel(channel)?;
         let text = declared.schema(channel)?;
-        if !is_transform_type(&text.name) || &*channel.message_encoding != "cdr" {
+        // The fields of a JSON object come in any order, so that no field of it is the last.
+        let is_binary = matches!(&*channel.message_encoding, "cdr" | "ros1");
+        if !is_transform_type(&text.name) || !is_binary {
             return None;
         }
-        let key = (text.name.clone(), text.text.clone(), part);
+        let encodings = (text.encoding.clone(), channel.message_encoding.clone());
+        let key = (text.name.clone(), encodings.0, encodings.1, text.text.clone(), part);
         let library = &self.library;
-        self.plans.entry(key).or_insert_with(|| compile(text, library, part)).clone()
+        let source = TypeSource {
+            type_name: &text.name,
+            schema_encoding: &text.encoding,
+            message_encoding: &channel.message_encoding,
+            text: &text.text,
+        };
+        self.plans.entry(key).or_insert_with(|| compile(&source, library, part)).clone()
     }
 }
 
@@ -142,16 +151,15 @@ impl TransformPlan {
     }
 }
 
-fn compile(text: &SchemaText, library: &Library, part: TransformPart) -> Option<TransformPlan> {
-    let definition = std::str::from_utf8(&text.text).ok()?;
-    let schema = if definition.trim().is_empty() {
-        Schema::from_library(&text.name, library)
-    } else {
-        Schema::parse(&text.name, definition, library)
-    };
+fn compile(
+    source: &TypeSource<'_>,
+    library: &Library,
+    part: TransformPart,
+) -> Option<TransformPlan> {
+    let schema = Schema::for_channel(source, library).ok()?;
     let paths: Vec<FieldPath> =
         PATHS.iter().take(part.n_paths()).filter_map(|path| path.parse().ok()).collect();
-    let plan = Plan::compile(Arc::new(schema.ok()?), &paths).ok()?;
+    let plan = Plan::compile(Arc::new(schema), &paths).ok()?;
     Some(TransformPlan(Arc::new(plan), part))
 }
 

@@ -1,6 +1,9 @@
-use ros2_memory_cdr::{CdrError, Cursor};
+use ros2_memory_cdr::{CdrError, Cursor, Extensibility, Family, OptionalMember};
 
-use crate::{DecodeError, FieldType, List, Schema, Struct, StructType, Value, spread};
+use crate::{
+    DecodeError, Field, FieldType, List, MessageEncoding, Schema, Struct, StructType, Value, json,
+    spread,
+};
 
 /// How much of a message becomes values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,10 +35,14 @@ impl Budget {
         Self { max_items: limits.max_items, values_left: MAX_VALUES }
     }
 
-    fn spend(&mut self, values: usize, cursor: &Cursor<'_>) -> Result<(), CdrError> {
+    pub(crate) fn max_items(&self) -> usize {
+        self.max_items
+    }
+
+    /// Takes `values` off what may still be built; `offset` is where they stand.
+    pub(crate) fn spend(&mut self, values: usize, offset: usize) -> Result<(), CdrError> {
         let left = self.values_left.checked_sub(values);
-        self.values_left =
-            left.ok_or(CdrError::TooManyValues { offset: cursor.offset(), limit: MAX_VALUES })?;
+        self.values_left = left.ok_or(CdrError::TooManyValues { offset, limit: MAX_VALUES })?;
         Ok(())
     }
 }
@@ -53,34 +60,143 @@ pub fn decode<'a>(
     payload: &'a [u8],
     limits: DecodeLimits,
 ) -> Result<Value<'a>, DecodeError> {
-    let root = schema.root();
-    let mut cursor = Cursor::new(payload).map_err(|source| DecodeError {
-        type_name: root.name.clone(),
-        field: String::new(),
-        source,
-    })?;
-    if root.fields.is_empty() {
-        // Some writers send nothing for an empty message, others its one byte.
-        return Ok(Value::Struct(Struct { ty: root, fields: Vec::new() }));
-    }
-    read_struct(schema, root, &mut cursor, &mut Budget::new(limits)).map(Value::Struct)
+    decode_within(schema, payload, &mut Budget::new(limits))
 }
+
+pub(crate) fn decode_within<'a>(
+    schema: &'a Schema,
+    payload: &'a [u8],
+    budget: &mut Budget,
+) -> Result<Value<'a>, DecodeError> {
+    let root = schema.root();
+    let mut cursor = match schema.message_encoding() {
+        MessageEncoding::Json => return json::decode(root, payload, budget),
+        MessageEncoding::Ros1 => Cursor::ros1(payload),
+        MessageEncoding::Cdr => Cursor::new(payload).map_err(|error| at_field(root, "", error))?,
+    };
+    if root.fields.is_empty() {
+        // Some writers send nothing for an empty message, others its one byte and padding. More
+        // is a message whose definition the writer did not have.
+        return if payload.len() > EMPTY_MESSAGE_LEN {
+            Err(at_field(root, "", CdrError::Undefined { found: payload.len() }))
+        } else {
+            Ok(Value::Struct(Struct { ty: root, fields: Vec::new() }))
+        };
+    }
+    let layout = cursor.layout(None);
+    read_struct(schema, root, layout, &mut cursor, budget).map(Value::Struct)
+}
+
+/// The longest payload of a message without fields: a header, a byte and padding.
+const EMPTY_MESSAGE_LEN: usize = 8;
 
 fn read_struct<'a>(
     schema: &'a Schema,
     ty: &'a StructType,
+    layout: Extensibility,
     cursor: &mut Cursor<'a>,
     budget: &mut Budget,
 ) -> Result<Struct<'a>, DecodeError> {
+    let failed = |source| at_field(ty, "", source);
+    budget.spend(ty.fields.len(), cursor.offset()).map_err(failed)?;
+    let fields = match layout {
+        Extensibility::Final => read_fields(schema, ty, cursor, budget)?,
+        Extensibility::Appendable => {
+            let frame = cursor.enter().map_err(failed)?;
+            let fields = read_fields(schema, ty, cursor, budget)?;
+            cursor.leave(frame);
+            fields
+        }
+        Extensibility::Mutable => {
+            let frame = enter_list(cursor).map_err(failed)?;
+            let fields = read_members(schema, ty, cursor, budget)?;
+            if let Some(frame) = frame {
+                cursor.leave(frame);
+            }
+            fields
+        }
+    };
+    Ok(Struct { ty, fields })
+}
+
+/// In XCDR2 a list of members has its length in front of it, in XCDR1 an end mark behind it.
+fn enter_list<'a>(cursor: &mut Cursor<'a>) -> Result<Option<ros2_memory_cdr::Frame<'a>>, CdrError> {
+    if cursor.encoding().family == Family::Xcdr2 { cursor.enter().map(Some) } else { Ok(None) }
+}
+
+/// The fields one behind the other. In XCDR2 a value may end before its last fields, when an
+/// older writer did not have them.
+fn read_fields<'a>(
+    schema: &'a Schema,
+    ty: &'a StructType,
+    cursor: &mut Cursor<'a>,
+    budget: &mut Budget,
+) -> Result<Vec<Value<'a>>, DecodeError> {
     if ty.fields.is_empty() {
-        cursor.skip_primitives(1, 1).map_err(|source| at_field(ty, "", source))?;
+        cursor.skip_primitives(1, ty.filler_bytes).map_err(|source| at_field(ty, "", source))?;
     }
-    budget.spend(ty.fields.len(), cursor).map_err(|source| at_field(ty, "", source))?;
+    let may_end_early = cursor.layout(ty.extensibility) == Extensibility::Appendable;
     let mut fields = Vec::with_capacity(ty.fields.len());
     for field in &ty.fields {
-        fields.push(read(schema, &field.ty, cursor, budget).map_err(|e| e.at(ty, &field.name))?);
+        let value = if may_end_early && cursor.remaining() == 0 {
+            Ok(Value::Absent)
+        } else {
+            read_field(schema, field, cursor, budget)
+        };
+        fields.push(value.map_err(|e| e.at(ty, &field.name))?);
     }
-    Ok(Struct { ty, fields })
+    Ok(fields)
+}
+
+fn read_field<'a>(
+    schema: &'a Schema,
+    field: &'a Field,
+    cursor: &mut Cursor<'a>,
+    budget: &mut Budget,
+) -> Result<Value<'a>, Failure> {
+    if !field.is_optional || cursor.encoding().family == Family::Ros1 {
+        return read(schema, &field.ty, cursor, budget);
+    }
+    match cursor.optional_member()? {
+        OptionalMember::Absent => Ok(Value::Absent),
+        OptionalMember::Next => read(schema, &field.ty, cursor, budget),
+        OptionalMember::Apart(mut apart) => read(schema, &field.ty, &mut apart, budget),
+    }
+}
+
+/// The members of a mutable struct, in whatever order they come.
+fn read_members<'a>(
+    schema: &'a Schema,
+    ty: &'a StructType,
+    cursor: &mut Cursor<'a>,
+    budget: &mut Budget,
+) -> Result<Vec<Value<'a>>, DecodeError> {
+    let failed = |source| at_field(ty, "", source);
+    let mut fields = vec![Value::Absent; ty.fields.len()];
+    let mut expected = 0;
+    loop {
+        let offset = cursor.offset();
+        let Some(mut member) = cursor.next_member().map_err(failed)? else { return Ok(fields) };
+        // Most writers keep the order of the type.
+        let is_expected = ty.fields.get(expected).is_some_and(|field| field.id == member.id);
+        let place = if is_expected {
+            Some(expected)
+        } else {
+            ty.fields.iter().position(|field| field.id == member.id)
+        };
+        match place.and_then(|place| ty.fields.get(place).zip(fields.get_mut(place))) {
+            Some((field, slot)) => {
+                *slot = read(schema, &field.ty, &mut member.value, budget)
+                    .map_err(|e| e.at(ty, &field.name))?;
+                expected = place.map_or(0, |place| place + 1);
+            }
+            None if member.must_understand => {
+                let what = "a member that must be understood is not in the definition";
+                return Err(failed(CdrError::Member { offset, what, found: member.id }));
+            }
+            None => {}
+        }
+    }
 }
 
 /// A failure on its way up to the innermost struct that names it.
@@ -104,7 +220,7 @@ impl Failure {
     }
 }
 
-fn at_field(ty: &StructType, field: &str, source: CdrError) -> DecodeError {
+pub(crate) fn at_field(ty: &StructType, field: &str, source: CdrError) -> DecodeError {
     DecodeError { type_name: ty.name.clone(), field: field.to_owned(), source }
 }
 
@@ -118,23 +234,44 @@ pub(crate) fn read<'a>(
     Ok(match ty {
         FieldType::Primitive(kind) => Value::Scalar(cursor.scalar(*kind)?),
         FieldType::String => Value::String(cursor.string()?),
-        FieldType::WString => Value::String(String::from_utf8_lossy(cursor.wstring()?)),
-        FieldType::Struct(id) => Value::Struct(
-            read_struct(schema, schema.struct_type(*id), cursor, budget).map_err(Failure::Named)?,
-        ),
+        FieldType::WString => Value::String(cursor.wstring()?.into()),
+        FieldType::Struct(id) => {
+            let ty = schema.struct_type(*id);
+            let layout = cursor.layout(ty.extensibility);
+            Value::Struct(read_struct(schema, ty, layout, cursor, budget).map_err(Failure::Named)?)
+        }
         FieldType::Array(element, len) => match &**element {
             FieldType::Primitive(kind) => Value::Primitives(cursor.primitives(*kind, *len)?),
-            _ => read_list(schema, element, *len, cursor, budget)?,
+            _ => in_collection(cursor, |cursor| read_list(schema, element, *len, cursor, budget))?,
         },
-        FieldType::Sequence(element) => {
-            if let FieldType::Primitive(kind) = **element {
-                Value::Primitives(cursor.primitive_sequence(kind)?)
-            } else {
-                let len = cursor.sequence_len(schema.min_size(element))?;
-                read_list(schema, element, len, cursor, budget)?
-            }
-        }
+        FieldType::Sequence(element) => match &**element {
+            FieldType::Primitive(kind) => Value::Primitives(cursor.primitive_sequence(*kind)?),
+            _ => in_collection(cursor, |cursor| {
+                let len = cursor.sequence_len(min_size(schema, element, cursor))?;
+                read_list(schema, element, len, cursor, budget)
+            })?,
+        },
     })
+}
+
+/// Reads elements that are not primitive, inside the length that XCDR2 puts in front of them.
+fn in_collection<'a, T>(
+    cursor: &mut Cursor<'a>,
+    read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let frame = cursor.enter_collection()?;
+    let value = read(cursor)?;
+    if let Some(frame) = frame {
+        cursor.leave(frame);
+    }
+    Ok(value)
+}
+
+/// The fewest bytes that a value of `ty` can take in the cursor's encoding.
+fn min_size(schema: &Schema, ty: &FieldType, cursor: &Cursor<'_>) -> usize {
+    let size = schema.min_size(ty);
+    // Where there are headers, members can be absent.
+    if schema.is_plain_in(cursor.encoding()) { size } else { size.min(1) }
 }
 
 fn read_list<'a>(
@@ -144,7 +281,7 @@ fn read_list<'a>(
     cursor: &mut Cursor<'a>,
     budget: &mut Budget,
 ) -> Result<Value<'a>, Failure> {
-    let needed = len.saturating_mul(schema.min_size(element));
+    let needed = len.saturating_mul(min_size(schema, element, cursor));
     if needed > cursor.remaining() {
         return Err(Failure::Bytes(CdrError::Truncated {
             offset: cursor.offset(),
@@ -152,19 +289,31 @@ fn read_list<'a>(
             available: cursor.remaining(),
         }));
     }
-    let mut kept = spread(len, budget.max_items);
-    let mut next = kept.next();
-    budget.spend(len.min(budget.max_items), cursor)?;
-    let mut items = Vec::with_capacity(len.min(budget.max_items));
-    for i in 0..len {
-        if next == Some(i) {
+    let n_kept = len.min(budget.max_items);
+    budget.spend(n_kept, cursor.offset())?;
+    let mut items = Vec::with_capacity(n_kept);
+    if takes_no_bytes(schema, element, cursor) {
+        // One is as good as another: the number that is left out may be any.
+        for _ in 0..n_kept {
             items.push(read(schema, element, cursor, budget)?);
-            next = kept.next();
+        }
+        return Ok(Value::List(List { items, total: len }));
+    }
+    let mut kept = spread(len, budget.max_items).peekable();
+    for i in 0..len {
+        if kept.next_if_eq(&i).is_some() {
+            items.push(read(schema, element, cursor, budget)?);
         } else {
             skip(schema, element, cursor)?;
         }
     }
     Ok(Value::List(List { items, total: len }))
+}
+
+/// Whether every value of `ty` is empty, so that moving behind any number of them is moving
+/// nowhere. A mutable or appendable value has a header even then.
+fn takes_no_bytes(schema: &Schema, ty: &FieldType, cursor: &Cursor<'_>) -> bool {
+    schema.min_size(ty) == 0 && schema.is_plain_in(cursor.encoding())
 }
 
 /// Moves behind one value of `ty` without building it.
@@ -177,24 +326,57 @@ pub(crate) fn skip(
         FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), 1),
         FieldType::String => cursor.string_bytes().map(drop),
         FieldType::WString => cursor.wstring().map(drop),
-        FieldType::Struct(id) => {
-            let ty = schema.struct_type(*id);
-            if ty.fields.is_empty() {
-                return cursor.skip_primitives(1, 1);
-            }
-            ty.fields.iter().try_for_each(|field| skip(schema, &field.ty, cursor))
-        }
+        FieldType::Struct(id) => skip_struct(schema, schema.struct_type(*id), cursor),
         FieldType::Array(element, len) => match &**element {
             FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), *len),
-            _ => (0..*len).try_for_each(|_| skip(schema, element, cursor)),
+            _ if cursor.skip_collection()? => Ok(()),
+            _ => skip_elements(schema, element, *len, cursor),
         },
-        FieldType::Sequence(element) => {
-            if let FieldType::Primitive(kind) = **element {
-                cursor.skip_primitive_sequence(kind.size())
-            } else {
-                let len = cursor.sequence_len(schema.min_size(element))?;
-                (0..len).try_for_each(|_| skip(schema, element, cursor))
+        FieldType::Sequence(element) => match &**element {
+            FieldType::Primitive(kind) => cursor.skip_primitive_sequence(kind.size()),
+            _ if cursor.skip_collection()? => Ok(()),
+            _ => {
+                let len = cursor.sequence_len(min_size(schema, element, cursor))?;
+                skip_elements(schema, element, len, cursor)
             }
+        },
+    }
+}
+
+fn skip_elements(
+    schema: &Schema,
+    element: &FieldType,
+    len: usize,
+    cursor: &mut Cursor<'_>,
+) -> Result<(), CdrError> {
+    if takes_no_bytes(schema, element, cursor) {
+        return Ok(());
+    }
+    (0..len).try_for_each(|_| skip(schema, element, cursor))
+}
+
+fn skip_struct(schema: &Schema, ty: &StructType, cursor: &mut Cursor<'_>) -> Result<(), CdrError> {
+    match (cursor.layout(ty.extensibility), cursor.encoding().family) {
+        (Extensibility::Final, _) if ty.fields.is_empty() => {
+            cursor.skip_primitives(1, ty.filler_bytes)
+        }
+        (Extensibility::Final, family) => ty.fields.iter().try_for_each(|field| {
+            if !field.is_optional || family == Family::Ros1 {
+                return skip(schema, &field.ty, cursor);
+            }
+            match cursor.optional_member()? {
+                OptionalMember::Next => skip(schema, &field.ty, cursor),
+                OptionalMember::Absent | OptionalMember::Apart(_) => Ok(()),
+            }
+        }),
+        (_, Family::Xcdr2) => {
+            let frame = cursor.enter()?;
+            cursor.leave(frame);
+            Ok(())
+        }
+        _ => {
+            while cursor.next_member()?.is_some() {}
+            Ok(())
         }
     }
 }
@@ -269,6 +451,34 @@ mod tests {
         let schema = schema("");
         assert!(decode(&schema, &[0, 1, 0, 0], DecodeLimits::NONE).is_ok());
         assert!(decode(&schema, &[0, 1, 0, 0, 0], DecodeLimits::NONE).is_ok());
+    }
+
+    #[test]
+    fn a_message_with_bytes_and_a_definition_without_fields_is_no_empty_message() {
+        let payload = [0, 1, 0, 0, 1, 2, 3, 4, 5];
+        let schema = schema("");
+        let error = decode(&schema, &payload, DecodeLimits::NONE).unwrap_err();
+        assert_eq!(error.source, CdrError::Undefined { found: 9 });
+    }
+
+    #[test]
+    fn any_number_of_values_without_bytes_costs_no_time() {
+        let text = format!(
+            "E[4294967295] e\nA[4294967295] a\nuint8 end{SEPARATOR}MSG: p/A\n\
+             E[4294967295] e{SEPARATOR}MSG: p/E\n"
+        );
+        let schema =
+            Schema::parse_as(crate::SchemaEncoding::Ros1Msg, "p/T", &text, &Library::new());
+        let schema = schema.unwrap();
+        let limits = DecodeLimits { max_items: 2 };
+        let value = decode(&schema, &[9], limits).unwrap();
+        assert_eq!(value.field("end").and_then(Value::as_f64), Some(9.0));
+        let error = decode(&schema, &[9], DecodeLimits::NONE).unwrap_err();
+        assert!(matches!(error.source, CdrError::TooManyValues { .. }));
+        let plan = crate::Plan::compile(schema.into(), &["end".parse().unwrap()]).unwrap();
+        let mut seen = None;
+        plan.run(&[9], |_, value| seen = value.as_f64()).unwrap();
+        assert_eq!(seen, Some(9.0));
     }
 
     #[test]

@@ -38,11 +38,37 @@ pub enum DefinitionError {
         /// The limit.
         limit: usize,
     },
+    /// A field of a kind that is not read.
+    #[error("{in_type} has a field of type {what}, which is not supported")]
+    Unsupported {
+        /// The type that needs it.
+        in_type: String,
+        /// The kind.
+        what: String,
+    },
     /// A schema encoding that this program does not read.
     #[error("schema encoding {encoding:?} is not supported")]
-    Encoding {
+    SchemaEncoding {
         /// Its name in the file.
         encoding: String,
+    },
+    /// A message encoding that this program does not read.
+    #[error("message encoding {encoding:?} is not supported")]
+    MessageEncoding {
+        /// Its name in the file.
+        encoding: String,
+    },
+    /// A channel that no schema belongs to.
+    #[error("the recording does not say of which type it is")]
+    NoType,
+    /// A type that neither the file nor the library defines.
+    #[error(
+        "the recording has no definition of {type_name}; add its .msg files to \
+         reader.custom_msg_paths"
+    )]
+    NoDefinition {
+        /// The type.
+        type_name: String,
     },
 }
 

@@ -43,6 +43,11 @@ pub enum Index {
 const MAX_SEGMENTS: usize = crate::MAX_DEPTH;
 
 impl FieldPath {
+    /// The path that takes the message as a whole.
+    pub fn whole() -> Self {
+        Self { segments: Vec::new() }
+    }
+
     /// The steps from the message's root.
     pub fn segments(&self) -> &[Segment] {
         &self.segments

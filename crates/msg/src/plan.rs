@@ -1,16 +1,19 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use ros2_memory_cdr::Cursor;
 
 use crate::{
-    DecodeError, DecodeLimits, FieldPath, FieldType, Index, PathError, Schema, StructType, Value,
-    decode::{Budget, Failure, read, skip},
+    DecodeError, DecodeLimits, FieldPath, FieldType, MessageEncoding, PathError, Schema,
+    StructType, Value,
+    decode::{Budget, Failure, decode_within, read, skip},
+    wanted::{Wanted, visit_wanted},
 };
 
 /// How to reach some fields of a type: a program that skips and takes, compiled once.
 ///
 /// Running it allocates nothing except where a taken field is itself a struct or an array of
-/// strings or structs. It stops behind the last field it takes.
+/// strings or structs. It stops behind the last field it takes. Where values have headers around
+/// them (XCDR2, optional and mutable members) and in JSON the whole message is read instead.
 ///
 /// # Examples
 ///
@@ -32,13 +35,14 @@ use crate::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct Plan {
-    schema: Arc<Schema>,
-    steps: Box<[Step]>,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) steps: Box<[Step]>,
+    wanted: Arc<Wanted>,
 }
 
 /// One step of a program.
 #[derive(Debug, Clone)]
-enum Step {
+pub(crate) enum Step {
     /// Moves behind `count` primitives of `size` bytes each.
     SkipPrimitives { size: usize, count: usize },
     /// Moves behind one string.
@@ -53,7 +57,7 @@ enum Step {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Length {
+pub(crate) enum Length {
     Fixed(usize),
     /// As the message says.
     Counted,
@@ -64,28 +68,23 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PathError`] when a path does not fit the type.
+    /// [`PathError`] when a path does not fit the type. Every path fits a JSON channel: a message
+    /// that does not have it gives nothing.
     pub fn compile(schema: Arc<Schema>, paths: &[FieldPath]) -> Result<Self, PathError> {
-        let mut tree = Wanted::default();
-        for (number, path) in paths.iter().enumerate() {
-            let mut node = &mut tree;
-            for segment in path.segments() {
-                node = node.fields.entry(segment.field.clone()).or_default();
-                node = match segment.index {
-                    Index::Whole => node,
-                    Index::Each => node.each.get_or_insert_default(),
-                    Index::At(n) => node.at.entry(n).or_default(),
-                };
-            }
-            node.takes.push(number);
-        }
+        let wanted = Arc::new(Wanted::new(paths));
         let mut steps = Vec::new();
-        compile_fields(&schema, schema.root(), &tree, &mut steps)?;
+        if schema.message_encoding() != MessageEncoding::Json {
+            for (i, path) in wanted.takes.iter().enumerate() {
+                let stays = !wanted.fields.is_empty() || i + 1 < wanted.takes.len();
+                steps.push(Step::Take { path: *path, ty: FieldType::Struct(0), stays });
+            }
+            compile_fields(&schema, schema.root(), &wanted, &mut steps)?;
+        }
         // What lies behind the last taken field need not be looked at.
         while steps.last().is_some_and(Step::only_skips) {
             steps.pop();
         }
-        Ok(Self { schema, steps: steps.into() })
+        Ok(Self { schema, steps: steps.into(), wanted })
     }
 
     /// Runs over one payload and hands `visit` each value with the number of its path: once for
@@ -114,32 +113,31 @@ impl Plan {
         limits: DecodeLimits,
         mut visit: impl FnMut(usize, Value<'a>),
     ) -> Result<(), DecodeError> {
-        let result = Cursor::new(payload).map_err(Failure::Bytes).and_then(|mut cursor| {
-            run(&self.schema, &self.steps, &mut cursor, &mut Budget::new(limits), &mut visit)
-        });
-        result.map_err(|failure| failure.at(self.schema.root(), ""))
+        let budget = &mut Budget::new(limits);
+        let cursor = match self.schema.message_encoding() {
+            MessageEncoding::Cdr => Cursor::new(payload).map(Some),
+            MessageEncoding::Ros1 => Ok(Some(Cursor::ros1(payload))),
+            MessageEncoding::Json => Ok(None),
+        };
+        let failed = |failure: Failure| failure.at(self.schema.root(), "");
+        match cursor.map_err(|error| failed(error.into()))? {
+            Some(mut cursor) if self.schema.is_plain_in(cursor.encoding()) => {
+                run(&self.schema, &self.steps, &mut cursor, budget, &mut visit).map_err(failed)
+            }
+            _ => {
+                // Lists are thinned where they are taken: paths count all of their elements.
+                let mut whole = Budget::new(DecodeLimits::NONE);
+                let value = decode_within(&self.schema, payload, &mut whole)?;
+                visit_wanted(&value, &self.wanted, limits, &mut visit);
+                Ok(())
+            }
+        }
     }
 }
 
 impl Step {
     fn only_skips(&self) -> bool {
         matches!(self, Self::SkipPrimitives { .. } | Self::SkipString | Self::Skip(_))
-    }
-}
-
-/// What is wanted of one value: a tree made of all paths.
-#[derive(Debug, Default)]
-struct Wanted {
-    /// The paths that end here.
-    takes: Vec<usize>,
-    fields: BTreeMap<String, Wanted>,
-    each: Option<Box<Wanted>>,
-    at: BTreeMap<u32, Wanted>,
-}
-
-impl Wanted {
-    fn goes_deeper(&self) -> bool {
-        !self.fields.is_empty() || self.each.is_some() || !self.at.is_empty()
     }
 }
 
@@ -159,7 +157,7 @@ fn compile_fields(
         });
     }
     if ty.fields.is_empty() {
-        push_skip(&FieldType::Primitive(ros2_memory_cdr::Primitive::U8), schema, steps);
+        push_skip_primitives(1, ty.filler_bytes, steps);
     }
     for field in &ty.fields {
         match wanted.fields.get(&field.name) {
@@ -253,7 +251,7 @@ fn push_skip(ty: &FieldType, schema: &Schema, steps: &mut Vec<Step>) {
         FieldType::Struct(id) if schema.struct_type(*id).fields.len() <= 4 => {
             let fields = &schema.struct_type(*id).fields;
             if fields.is_empty() {
-                push_skip_primitives(1, 1, steps);
+                push_skip_primitives(1, schema.struct_type(*id).filler_bytes, steps);
             }
             let all_flat = fields.iter().all(|field| matches!(field.ty, FieldType::Primitive(_)));
             if all_flat {
@@ -279,18 +277,22 @@ fn push_skip_primitives(size: usize, count: usize, steps: &mut Vec<Step>) {
     }
 }
 
-fn run<'a>(
+/// Generic over the visitor, so that taking a number is not a call through a pointer.
+fn run<'a, V: FnMut(usize, Value<'a>)>(
     schema: &'a Schema,
     steps: &'a [Step],
     cursor: &mut Cursor<'a>,
     budget: &mut Budget,
-    visit: &mut dyn FnMut(usize, Value<'a>),
+    visit: &mut V,
 ) -> Result<(), Failure> {
     for step in steps {
         match step {
             Step::SkipPrimitives { size, count } => cursor.skip_primitives(*size, *count)?,
             Step::SkipString => drop(cursor.string_bytes()?),
             Step::Skip(ty) => skip(schema, ty, cursor)?,
+            Step::Take { path, ty: FieldType::Primitive(kind), stays: false } => {
+                visit(*path, Value::Scalar(cursor.scalar(*kind)?));
+            }
             Step::Take { path, ty, stays: false } => {
                 visit(*path, read(schema, ty, cursor, budget)?);
             }
@@ -302,6 +304,10 @@ fn run<'a>(
                     Length::Fixed(len) => *len,
                     Length::Counted => cursor.sequence_len(schema.min_size(element))?,
                 };
+                if schema.min_size(element) == 0 {
+                    // Nothing in the payload bounds elements that take no bytes.
+                    budget.spend(len, cursor.offset())?;
+                }
                 let mut at = at.iter().peekable();
                 for i in 0..len {
                     if let Some((_, program)) = at.next_if(|(n, _)| *n as usize == i) {
@@ -371,6 +377,7 @@ mod tests {
                 }
                 Value::Struct(s) => format!("{} fields", s.fields.len()),
                 Value::List(list) => format!("{} items", list.total),
+                Value::Absent | Value::Object(_) => panic!("not in CDR without headers"),
             };
             seen.push((path, text));
         })

@@ -7,6 +7,8 @@ use crate::StructType;
 /// A value out of a message, borrowed from its payload as far as the bytes allow.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
+    /// Nothing: an optional field that the message does without, or JSON's `null`.
+    Absent,
     /// A number or a truth value.
     Scalar(Scalar),
     /// Text; owned only when its bytes were not UTF-8.
@@ -17,6 +19,8 @@ pub enum Value<'a> {
     List(List<'a>),
     /// A struct.
     Struct(Struct<'a>),
+    /// An object of a JSON message, which names its fields itself.
+    Object(Object<'a>),
 }
 
 /// An array whose elements are values of their own.
@@ -35,6 +39,13 @@ pub struct Struct<'a> {
     pub ty: &'a StructType,
     /// The values, as many as the type has fields.
     pub fields: Vec<Value<'a>>,
+}
+
+/// The fields of a JSON object, in the order of the text. Of a repeated name the last holds.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Object<'a> {
+    /// Names and values.
+    pub fields: Vec<(Cow<'a, str>, Value<'a>)>,
 }
 
 impl<'a> Value<'a> {
@@ -58,6 +69,7 @@ impl<'a> Value<'a> {
     pub fn field(&self, name: &str) -> Option<&Value<'a>> {
         match self {
             Self::Struct(value) => value.field(name),
+            Self::Object(value) => value.field(name),
             _ => None,
         }
     }
@@ -73,5 +85,12 @@ impl<'a> Struct<'a> {
     /// The fields with their names, in wire order.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, &Value<'a>)> {
         self.ty.fields.iter().map(|field| field.name.as_str()).zip(&self.fields)
+    }
+}
+
+impl<'a> Object<'a> {
+    /// A field by its name.
+    pub fn field(&self, name: &str) -> Option<&Value<'a>> {
+        self.fields.iter().rfind(|(known, _)| known == name).map(|(_, value)| value)
     }
 }

@@ -1,6 +1,6 @@
 //! Message values as plain JSON.
 
-use ros2_memory_msg::{List, Primitive, Primitives, Scalar, Struct, Value, spread};
+use ros2_memory_msg::{List, Primitive, Primitives, Scalar, Value, spread};
 use ros2_memory_tf::Quaternion;
 use serde_json::{Map, Number, Value as Json, json};
 
@@ -69,6 +69,7 @@ impl JsonWriter {
 
     pub(crate) fn value(&mut self, value: &Value<'_>) -> Json {
         match value {
+            Value::Absent => Json::Null,
             Value::Scalar(scalar) => scalar_json(*scalar).unwrap_or_else(|| {
                 self.note(|path| format!("{path} is not a finite number, null here"));
                 Json::Null
@@ -76,7 +77,10 @@ impl JsonWriter {
             Value::String(text) => Json::String(self.text(text)),
             Value::Primitives(numbers) => self.primitives(numbers),
             Value::List(list) => self.list(list),
-            Value::Struct(value) => self.structure(value),
+            Value::Struct(fields) => self.structure(value, fields.iter()),
+            Value::Object(object) => {
+                self.structure(value, object.fields.iter().map(|(name, field)| (&**name, field)))
+            }
         }
     }
 
@@ -93,13 +97,15 @@ impl JsonWriter {
         thinned(kept, total)
     }
 
-    fn structure(&mut self, value: &Struct<'_>) -> Json {
-        let mut map = Map::with_capacity(value.fields.len());
-        for (name, field) in value.iter() {
-            let json = self.named(name, field);
-            map.insert(name.to_owned(), json);
-        }
+    fn structure<'v, 'a: 'v>(
+        &mut self,
+        value: &Value<'a>,
+        fields: impl Iterator<Item = (&'v str, &'v Value<'a>)>,
+    ) -> Json {
+        let mut map: Map<String, Json> =
+            fields.map(|(name, field)| (name.to_owned(), self.named(name, field))).collect();
         if self.options.with_angles
+            && map.len() == 4
             && let Some(quaternion) = as_quaternion(value)
         {
             match quaternion.normalized() {
@@ -195,12 +201,8 @@ pub(crate) fn scalar_json(scalar: Scalar) -> Option<Json> {
 }
 
 /// A struct that has x, y, z and w and nothing else.
-fn as_quaternion(value: &Struct<'_>) -> Option<Quaternion> {
+/// A value with numbers under the four names of a quaternion.
+fn as_quaternion(value: &Value<'_>) -> Option<Quaternion> {
     let part = |name| value.field(name).and_then(Value::as_f64);
-    match (part("x"), part("y"), part("z"), part("w")) {
-        (Some(x), Some(y), Some(z), Some(w)) if value.fields.len() == 4 => {
-            Some(Quaternion { x, y, z, w })
-        }
-        _ => None,
-    }
+    Some(Quaternion { x: part("x")?, y: part("y")?, z: part("z")?, w: part("w")? })
 }

@@ -4,7 +4,7 @@ use std::{
 };
 
 use ros2_memory_bag::{Channel, Declarations};
-use ros2_memory_msg::{FieldPath, Library, Plan, Schema, canonical_type_name};
+use ros2_memory_msg::{FieldPath, Library, Plan, Schema, TypeSource, canonical_type_name};
 
 use crate::SchemaMap;
 
@@ -85,41 +85,15 @@ impl TypeCache {
 
     fn compile(&self, (name, schema_encoding, message_encoding, text): &Key) -> TypeView {
         let type_name: Arc<str> = canonical_type_name(name).into();
-        let schema =
-            self.resolve(&type_name, schema_encoding, message_encoding, text).map(Arc::new);
+        let source = TypeSource { type_name: name, schema_encoding, message_encoding, text };
+        let schema = Schema::for_channel(&source, &self.library).map(Arc::new);
+        let schema = schema.map_err(|error| error.to_string());
         let paths = self.map.get(&type_name).filter(|paths| !paths.fields.is_empty());
         let shown = match (&schema, paths) {
             (Ok(schema), Some(paths)) => shown(schema, &paths.fields),
             _ => None,
         };
         TypeView { type_name, schema, shown }
-    }
-
-    fn resolve(
-        &self,
-        type_name: &str,
-        schema_encoding: &str,
-        message_encoding: &str,
-        text: &[u8],
-    ) -> Result<Schema, String> {
-        if type_name.is_empty() {
-            return Err("the recording does not say of which type it is".to_owned());
-        }
-        if message_encoding != "cdr" {
-            return Err(format!("message encoding {message_encoding:?} is not supported"));
-        }
-        let text = String::from_utf8_lossy(text);
-        if text.trim().is_empty() && self.library.get(type_name).is_some() {
-            return Schema::from_library(type_name, &self.library).map_err(|e| e.to_string());
-        }
-        match schema_encoding {
-            "ros2msg" => Schema::parse(type_name, &text, &self.library).map_err(|e| e.to_string()),
-            "" => Err(format!(
-                "the recording has no definition of {type_name}; add its .msg files to \
-                 reader.custom_msg_paths"
-            )),
-            other => Err(format!("schema encoding {other:?} is not supported")),
-        }
     }
 }
 

@@ -4,7 +4,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::{Direction, Message};
 use ros2_memory_condition::{Condition, NearPosition};
-use ros2_memory_msg::{FieldPath, FieldType, Plan, Schema, StructType};
+use ros2_memory_msg::{
+    FieldPath, FieldType, MessageEncoding, Plan, PlanReader, Schema, StructType,
+};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Value as Json, json};
 
@@ -108,7 +110,7 @@ fn each_match(
     else {
         return Err(nothing_recorded(query));
     };
-    let mut matchers: HashMap<*const TypeView, Result<Plan, Refusal>> = HashMap::new();
+    let mut matchers: HashMap<*const TypeView, Result<PlanReader, Refusal>> = HashMap::new();
     let mut timeline = query.timeline(&topics, TimeRange::ALL, Direction::Reverse);
     let mut reached = None;
     // A type that cannot be searched fails the call only when no other type could be.
@@ -118,9 +120,9 @@ fn each_match(
     while let Some(message) = timeline.next() {
         reached = Some(message.log_time);
         let view = query.view(&message.contents.declared, message.channel_index);
-        let matcher = matchers
-            .entry(Arc::as_ptr(&view))
-            .or_insert_with(|| matcher(&view, query.types.map().get(&view.type_name), search));
+        let matcher = matchers.entry(Arc::as_ptr(&view)).or_insert_with(|| {
+            matcher(&view, query.types.map().get(&view.type_name), search).map(PlanReader::new)
+        });
         let plan = match matcher {
             Ok(plan) => plan,
             Err(why) => {
@@ -130,7 +132,7 @@ fn each_match(
         };
         n_searched += 1;
         let mut is_match = false;
-        let outcome = plan.run(message.payload, |_, value| {
+        let outcome = plan.read(message.payload, |_, value| {
             is_match = is_match || search.condition.matches(&value);
         });
         failed += u64::from(outcome.is_err());
@@ -216,7 +218,11 @@ fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Resul
             if let Some(plan) = value.and_then(|value| compile(std::slice::from_ref(value)).ok()) {
                 return Ok(plan);
             }
-            let texts = text_fields(schema);
+            // A JSON message names its fields itself: all of its text is looked at.
+            let texts = match schema.message_encoding() {
+                MessageEncoding::Json => vec![FieldPath::whole()],
+                _ => text_fields(schema),
+            };
             if texts.is_empty() {
                 return Err(Refusal::bad_argument(format!("{} has no text", view.type_name))
                     .hint("use equals, or `field` with the path of a list"));

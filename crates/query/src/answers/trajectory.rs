@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ros2_memory_bag::Direction;
-use ros2_memory_msg::{Plan, Value};
+use ros2_memory_msg::{PlanReader, Value};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
@@ -27,19 +27,19 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
     let topic = pose_topic(&snapshot, query.types.map(), &query.settings.roles.pose)?;
     let mut timeline = query.timeline(&[topic], window.range, Direction::Forward);
     let places = snapshot.bags_touching(&[topic], window.range);
-    let mut plans: HashMap<*const TypeView, Result<Plan, String>> = HashMap::new();
+    let mut plans: HashMap<*const TypeView, Result<PlanReader, String>> = HashMap::new();
     let mut path = Path::new(query.settings.jitter_m, query.settings.max_speed_mps);
     let (mut failed, mut reason) = (0u64, String::new());
     while let Some(message) = timeline.next() {
         let view = query.view(&message.contents.declared, message.channel_index);
         let plan = plans.entry(Arc::as_ptr(&view)).or_insert_with(|| {
             let paths = query.types.map().get(&view.type_name).cloned().unwrap_or_default();
-            position_plan(&view, &paths)
+            position_plan(&view, &paths).map(PlanReader::new)
         });
         let mut at = [f64::NAN; 3];
         let outcome = match plan {
             Ok(plan) => plan
-                .run(message.payload, |part, value: Value<'_>| {
+                .read(message.payload, |part, value: Value<'_>| {
                     if let (Some(slot), Some(number)) = (at.get_mut(part), value.as_f64()) {
                         *slot = number;
                     }
