@@ -79,13 +79,13 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn scalar(&mut self, kind: Primitive) -> Result<Scalar, CdrError> {
         self.align(kind.size());
-        let offset = self.offset();
-        let bytes = self.take(kind.size())?;
-        kind.read(bytes, self.encoding.order).ok_or(CdrError::Truncated {
-            offset,
-            needed: kind.size(),
-            available: bytes.len(),
-        })
+        match kind.read_at(self.body, self.position, self.encoding.order) {
+            Some(value) => {
+                self.position += kind.size();
+                Ok(value)
+            }
+            None => Err(self.truncated(kind.size())),
+        }
     }
 
     /// Reads `count` primitives that follow each other without a length, as a fixed array does.
@@ -115,7 +115,6 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub fn sequence_len(&mut self, min_element_size: usize) -> Result<usize, CdrError> {
         self.align(4);
-        let offset = self.offset();
         let declared = self.u32()? as usize;
         let available = self.remaining();
         let most = match min_element_size {
@@ -124,7 +123,7 @@ impl<'a> Cursor<'a> {
             size => available / size,
         };
         if declared > most {
-            return Err(CdrError::Length { offset, declared, available });
+            return Err(self.too_long(declared));
         }
         Ok(declared)
     }
@@ -166,6 +165,18 @@ impl<'a> Cursor<'a> {
         self.string_bytes().map(String::from_utf8_lossy)
     }
 
+    /// Moves behind a string.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::string_bytes`].
+    #[inline]
+    pub fn skip_string(&mut self) -> Result<(), CdrError> {
+        let len = self.sequence_len(1)?;
+        self.position += len;
+        Ok(())
+    }
+
     /// Skips `count` primitives of `size` bytes each.
     ///
     /// # Errors
@@ -193,16 +204,13 @@ impl<'a> Cursor<'a> {
     /// Reads an unsigned number of 32 bits where the position is, without aligning first.
     #[inline]
     pub(crate) fn u32(&mut self) -> Result<u32, CdrError> {
-        let offset = self.offset();
-        let bytes = self.take(4)?;
-        let bytes = bytes.try_into().map_err(|_wrong_length| CdrError::Truncated {
-            offset,
-            needed: 4,
-            available: bytes.len(),
-        })?;
+        let Some(bytes) = self.body.get(self.position..).and_then(|rest| rest.first_chunk()) else {
+            return Err(self.truncated(4));
+        };
+        self.position += 4;
         Ok(match self.encoding.order {
-            ByteOrder::Little => u32::from_le_bytes(bytes),
-            ByteOrder::Big => u32::from_be_bytes(bytes),
+            ByteOrder::Little => u32::from_le_bytes(*bytes),
+            ByteOrder::Big => u32::from_be_bytes(*bytes),
         })
     }
 
@@ -224,12 +232,23 @@ impl<'a> Cursor<'a> {
                 self.position = end;
                 Ok(bytes)
             }
-            None => Err(CdrError::Truncated {
-                offset: self.offset(),
-                needed: len,
-                available: self.remaining(),
-            }),
+            None => Err(self.truncated(len)),
         }
+    }
+
+    /// Kept out of the way of the reads that succeed.
+    #[cold]
+    #[inline(never)]
+    fn truncated(&self, needed: usize) -> CdrError {
+        CdrError::Truncated { offset: self.offset(), needed, available: self.remaining() }
+    }
+
+    /// The length that was just read is more than what follows.
+    #[cold]
+    #[inline(never)]
+    fn too_long(&self, declared: usize) -> CdrError {
+        let offset = self.offset().saturating_sub(4);
+        CdrError::Length { offset, declared, available: self.remaining() }
     }
 }
 

@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
     pub fn next_member(&mut self) -> Result<Option<Member<'a>>, CdrError> {
         match self.encoding.family {
             Family::Xcdr2 => self.next_member_xcdr2(),
-            _ => self.next_parameter(),
+            _ => self.next_parameter(true),
         }
     }
 
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
             return Ok(if is_there { OptionalMember::Next } else { OptionalMember::Absent });
         }
         let offset = self.offset();
-        match self.next_parameter()? {
+        match self.next_parameter(false)? {
             None => Err(CdrError::Member {
                 offset,
                 what: "a list ends where an optional member should stand",
@@ -167,16 +167,15 @@ impl<'a> Cursor<'a> {
         }))
     }
 
-    fn next_parameter(&mut self) -> Result<Option<Member<'a>>, CdrError> {
+    /// The next parameter of a list, or the only one of an optional member.
+    fn next_parameter(&mut self, is_list: bool) -> Result<Option<Member<'a>>, CdrError> {
         loop {
             self.align(4);
             let offset = self.offset();
             let (pid, short_len) = (self.u16()?, self.u16()?);
             let (id, must_understand, len) = match pid & PID_MASK {
                 PID_LIST_END => return Ok(None),
-                PID_SENTINEL if short_len == 0 && pid == PID_SENTINEL && self.ends_list() => {
-                    return Ok(None);
-                }
+                PID_SENTINEL if is_list && short_len == 0 && self.ends_list() => return Ok(None),
                 PID_EXTENDED => {
                     if short_len != 8 {
                         let (what, found) = ("length of an extended header", short_len.into());

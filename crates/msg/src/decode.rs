@@ -76,8 +76,9 @@ pub(crate) fn decode_within<'a>(
     };
     if root.fields.is_empty() {
         // Some writers send nothing for an empty message, others its one byte and padding. More
-        // is a message whose definition the writer did not have.
-        return if payload.len() > EMPTY_MESSAGE_LEN {
+        // is a message whose definition the writer did not have, unless it can be appended to.
+        let is_closed = cursor.layout(None) == Extensibility::Final;
+        return if is_closed && cursor.remaining() > EMPTY_MESSAGE_LEN {
             Err(at_field(root, "", CdrError::Undefined { found: payload.len() }))
         } else {
             Ok(Value::Struct(Struct { ty: root, fields: Vec::new() }))
@@ -87,8 +88,8 @@ pub(crate) fn decode_within<'a>(
     read_struct(schema, root, layout, &mut cursor, budget).map(Value::Struct)
 }
 
-/// The longest payload of a message without fields: a header, a byte and padding.
-const EMPTY_MESSAGE_LEN: usize = 8;
+/// The most bytes of a message without fields: one, and padding.
+const EMPTY_MESSAGE_LEN: usize = 4;
 
 fn read_struct<'a>(
     schema: &'a Schema,
@@ -240,18 +241,44 @@ pub(crate) fn read<'a>(
             let layout = cursor.layout(ty.extensibility);
             Value::Struct(read_struct(schema, ty, layout, cursor, budget).map_err(Failure::Named)?)
         }
-        FieldType::Array(element, len) => match &**element {
-            FieldType::Primitive(kind) => Value::Primitives(cursor.primitives(*kind, *len)?),
-            _ => in_collection(cursor, |cursor| read_list(schema, element, *len, cursor, budget))?,
-        },
+        FieldType::Array(..) if is_of_primitives(ty) => read_dimension(schema, ty, cursor, budget)?,
+        FieldType::Array(..) => {
+            in_collection(cursor, |cursor| read_dimension(schema, ty, cursor, budget))?
+        }
         FieldType::Sequence(element) => match &**element {
             FieldType::Primitive(kind) => Value::Primitives(cursor.primitive_sequence(*kind)?),
             _ => in_collection(cursor, |cursor| {
                 let len = cursor.sequence_len(min_size(schema, element, cursor))?;
-                read_list(schema, element, len, cursor, budget)
+                read_list(schema, element, len, ListKind::Sequence, cursor, budget)
             })?,
         },
     })
+}
+
+/// Reads an array, or a further dimension of one: what stands in front of an array stands there
+/// once, however many dimensions it has.
+fn read_dimension<'a>(
+    schema: &'a Schema,
+    ty: &'a FieldType,
+    cursor: &mut Cursor<'a>,
+    budget: &mut Budget,
+) -> Result<Value<'a>, Failure> {
+    match ty {
+        FieldType::Array(element, len) => match &**element {
+            FieldType::Primitive(kind) => Ok(Value::Primitives(cursor.primitives(*kind, *len)?)),
+            _ => read_list(schema, element, *len, ListKind::Array, cursor, budget),
+        },
+        _ => read(schema, ty, cursor, budget),
+    }
+}
+
+/// Whether a type is a primitive, or an array of such of any number of dimensions.
+fn is_of_primitives(ty: &FieldType) -> bool {
+    match ty {
+        FieldType::Primitive(_) => true,
+        FieldType::Array(element, _) => is_of_primitives(element),
+        _ => false,
+    }
 }
 
 /// Reads elements that are not primitive, inside the length that XCDR2 puts in front of them.
@@ -274,13 +301,29 @@ fn min_size(schema: &Schema, ty: &FieldType, cursor: &Cursor<'_>) -> usize {
     if schema.is_plain_in(cursor.encoding()) { size } else { size.min(1) }
 }
 
+/// What elements stand in: those of an array may be its further dimensions.
+#[derive(Debug, Clone, Copy)]
+enum ListKind {
+    Array,
+    Sequence,
+}
+
 fn read_list<'a>(
     schema: &'a Schema,
     element: &'a FieldType,
     len: usize,
+    list: ListKind,
     cursor: &mut Cursor<'a>,
     budget: &mut Budget,
 ) -> Result<Value<'a>, Failure> {
+    let read_one = match list {
+        ListKind::Array => read_dimension,
+        ListKind::Sequence => read,
+    };
+    let skip_one = match list {
+        ListKind::Array => skip_dimension,
+        ListKind::Sequence => skip,
+    };
     let needed = len.saturating_mul(min_size(schema, element, cursor));
     if needed > cursor.remaining() {
         return Err(Failure::Bytes(CdrError::Truncated {
@@ -295,16 +338,16 @@ fn read_list<'a>(
     if takes_no_bytes(schema, element, cursor) {
         // One is as good as another: the number that is left out may be any.
         for _ in 0..n_kept {
-            items.push(read(schema, element, cursor, budget)?);
+            items.push(read_one(schema, element, cursor, budget)?);
         }
         return Ok(Value::List(List { items, total: len }));
     }
     let mut kept = spread(len, budget.max_items).peekable();
     for i in 0..len {
         if kept.next_if_eq(&i).is_some() {
-            items.push(read(schema, element, cursor, budget)?);
+            items.push(read_one(schema, element, cursor, budget)?);
         } else {
-            skip(schema, element, cursor)?;
+            skip_one(schema, element, cursor)?;
         }
     }
     Ok(Value::List(List { items, total: len }))
@@ -324,22 +367,35 @@ pub(crate) fn skip(
 ) -> Result<(), CdrError> {
     match ty {
         FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), 1),
-        FieldType::String => cursor.string_bytes().map(drop),
+        FieldType::String => cursor.skip_string(),
         FieldType::WString => cursor.wstring().map(drop),
         FieldType::Struct(id) => skip_struct(schema, schema.struct_type(*id), cursor),
-        FieldType::Array(element, len) => match &**element {
-            FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), *len),
-            _ if cursor.skip_collection()? => Ok(()),
-            _ => skip_elements(schema, element, *len, cursor),
-        },
+        FieldType::Array(..) if is_of_primitives(ty) => skip_dimension(schema, ty, cursor),
+        FieldType::Array(..) if cursor.skip_collection()? => Ok(()),
+        FieldType::Array(..) => skip_dimension(schema, ty, cursor),
         FieldType::Sequence(element) => match &**element {
             FieldType::Primitive(kind) => cursor.skip_primitive_sequence(kind.size()),
             _ if cursor.skip_collection()? => Ok(()),
             _ => {
                 let len = cursor.sequence_len(min_size(schema, element, cursor))?;
-                skip_elements(schema, element, len, cursor)
+                skip_elements(schema, element, len, cursor, skip)
             }
         },
+    }
+}
+
+/// Moves behind an array, or a further dimension of one.
+fn skip_dimension(
+    schema: &Schema,
+    ty: &FieldType,
+    cursor: &mut Cursor<'_>,
+) -> Result<(), CdrError> {
+    match ty {
+        FieldType::Array(element, len) => match &**element {
+            FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), *len),
+            _ => skip_elements(schema, element, *len, cursor, skip_dimension),
+        },
+        _ => skip(schema, ty, cursor),
     }
 }
 
@@ -348,11 +404,12 @@ fn skip_elements(
     element: &FieldType,
     len: usize,
     cursor: &mut Cursor<'_>,
+    skip_one: fn(&Schema, &FieldType, &mut Cursor<'_>) -> Result<(), CdrError>,
 ) -> Result<(), CdrError> {
     if takes_no_bytes(schema, element, cursor) {
         return Ok(());
     }
-    (0..len).try_for_each(|_| skip(schema, element, cursor))
+    (0..len).try_for_each(|_| skip_one(schema, element, cursor))
 }
 
 fn skip_struct(schema: &Schema, ty: &StructType, cursor: &mut Cursor<'_>) -> Result<(), CdrError> {

@@ -3,7 +3,7 @@ use std::{fmt, str::FromStr};
 use crate::PathError;
 
 /// The way from a message to some of its fields: `pose.pose.position`, `detections[].label`,
-/// `ranges[3]`.
+/// `ranges[3]`, `grid[][0]`.
 ///
 /// # Examples
 ///
@@ -24,15 +24,13 @@ pub struct FieldPath {
 pub struct Segment {
     /// The field.
     pub field: String,
-    /// Which elements of it, when it is an array.
-    pub index: Index,
+    /// Which elements of it, a dimension each; empty for the field itself.
+    pub indices: Vec<Index>,
 }
 
-/// Which elements of a field a path goes through.
+/// Which elements of an array a path goes through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Index {
-    /// The field itself: `name`.
-    Whole,
     /// Each element: `name[]`.
     Each,
     /// One element: `name[n]`, from 0; absent when the array is shorter.
@@ -72,20 +70,23 @@ impl FromStr for FieldPath {
 }
 
 fn parse_segment(part: &str) -> Option<Segment> {
-    let (field, index) = match part.strip_suffix(']') {
-        None => (part, Index::Whole),
-        Some(open) => {
-            let (field, index) = open.split_once('[')?;
-            let index = match index {
-                "" => Index::Each,
-                number => Index::At(number.parse().ok()?),
-            };
-            (field, index)
+    let (field, brackets) = part.split_at(part.find('[').unwrap_or(part.len()));
+    let mut indices = Vec::new();
+    let mut rest = brackets;
+    while !rest.is_empty() {
+        let (index, behind) = rest.strip_prefix('[')?.split_once(']')?;
+        indices.push(match index {
+            "" => Index::Each,
+            number => Index::At(number.parse().ok()?),
+        });
+        if indices.len() > MAX_SEGMENTS {
+            return None;
         }
-    };
+        rest = behind;
+    }
     let is_identifier = field.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && field.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    is_identifier.then(|| Segment { field: field.to_owned(), index })
+    is_identifier.then(|| Segment { field: field.to_owned(), indices })
 }
 
 impl fmt::Display for FieldPath {
@@ -95,10 +96,11 @@ impl fmt::Display for FieldPath {
                 f.write_str(".")?;
             }
             f.write_str(&segment.field)?;
-            match segment.index {
-                Index::Whole => {}
-                Index::Each => f.write_str("[]")?,
-                Index::At(n) => write!(f, "[{n}]")?,
+            for index in &segment.indices {
+                match index {
+                    Index::Each => f.write_str("[]")?,
+                    Index::At(n) => write!(f, "[{n}]")?,
+                }
             }
         }
         Ok(())
@@ -111,7 +113,7 @@ mod tests {
 
     #[test]
     fn paths_print_as_they_were_written() {
-        for text in ["a", "a.b_c", "a[].b", "a[0].b[].c", "_x1[4294967295]"] {
+        for text in ["a", "a.b_c", "a[].b", "a[0].b[].c", "_x1[4294967295]", "a[][2][].b"] {
             assert_eq!(text.parse::<FieldPath>().unwrap().to_string(), text);
         }
     }
@@ -119,7 +121,10 @@ mod tests {
     #[test]
     fn texts_that_are_no_paths_are_refused() {
         let long = "a.".repeat(1000) + "a";
-        for text in ["", ".", "a.", ".a", "a[", "a]", "a[x]", "a[-1]", "a[1", "1a", "a b", &long] {
+        for text in [
+            "", ".", "a.", ".a", "a[", "a]", "a[x]", "a[-1]", "a[1", "1a", "a b", "a[]b", "a[]]",
+            &long,
+        ] {
             assert!(text.parse::<FieldPath>().is_err(), "{text}");
         }
     }

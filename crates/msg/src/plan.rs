@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use ros2_memory_cdr::Cursor;
+use ros2_memory_cdr::{CdrError, Cursor};
 
 use crate::{
     DecodeError, DecodeLimits, FieldPath, FieldType, MessageEncoding, PathError, Schema,
@@ -135,6 +135,60 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Reads the numbers at the paths into `out`, by the paths' numbers: what [`Self::run`] gives
+    /// where every path leads to one number, without making values of them. Places whose path
+    /// leads to nothing, or to something else, stay as they are; of several numbers the last
+    /// stays.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::run`].
+    pub fn numbers(&self, payload: &[u8], out: &mut [f64]) -> Result<(), DecodeError> {
+        if self.schema.message_encoding() == MessageEncoding::Cdr
+            && let Ok(mut cursor) = Cursor::new(payload)
+            && self.schema.is_plain_in(cursor.encoding())
+        {
+            match take_numbers(&self.steps, &mut cursor, out) {
+                Some(Ok(())) => return Ok(()),
+                Some(Err(error)) => return Err(Failure::Bytes(error).at(self.schema.root(), "")),
+                None => {}
+            }
+        }
+        self.run(payload, |path, value| {
+            if let (Some(place), Some(number)) = (out.get_mut(path), value.as_f64()) {
+                *place = number;
+            }
+        })
+    }
+}
+
+/// Runs the steps as long as they skip and take numbers only; `None` at one that does not.
+fn take_numbers(
+    steps: &[Step],
+    cursor: &mut Cursor<'_>,
+    out: &mut [f64],
+) -> Option<Result<(), CdrError>> {
+    for step in steps {
+        let outcome = match step {
+            Step::SkipPrimitives { size, count } => cursor.skip_primitives(*size, *count),
+            Step::SkipString => cursor.skip_string(),
+            Step::Take { path, ty: FieldType::Primitive(kind), .. } => {
+                cursor.scalar(*kind).map(|number| {
+                    if let Some(place) = out.get_mut(*path) {
+                        *place = number.as_f64();
+                    }
+                })
+            }
+            Step::Skip(_) | Step::Take { .. } | Step::Elements { .. } => return None,
+        };
+        if let Err(error) = outcome {
+            return Some(Err(error));
+        }
+    }
+    Some(Ok(()))
+}
+
 impl Step {
     fn only_skips(&self) -> bool {
         matches!(self, Self::SkipPrimitives { .. } | Self::SkipString | Self::Skip(_))
@@ -237,7 +291,11 @@ fn compile_value(
     Ok(())
 }
 
-/// Appends the step that skips `ty`, joined with the step before it where both skip primitives
+/// Structs are opened, so that their parts join and lie at offsets of their own, until a program
+/// has this many steps.
+const MAX_OPENED_STEPS: usize = 256;
+
+/// Appends the steps that skip `ty`, joined with the step before them where both skip primitives
 /// of one size.
 fn push_skip(ty: &FieldType, schema: &Schema, steps: &mut Vec<Step>) {
     match ty {
@@ -247,19 +305,13 @@ fn push_skip(ty: &FieldType, schema: &Schema, steps: &mut Vec<Step>) {
             _ => steps.push(Step::Skip(ty.clone())),
         },
         FieldType::String => steps.push(Step::SkipString),
-        // Small structs (stamps, points, quaternions) are opened, so that their parts join.
-        FieldType::Struct(id) if schema.struct_type(*id).fields.len() <= 4 => {
-            let fields = &schema.struct_type(*id).fields;
-            if fields.is_empty() {
-                push_skip_primitives(1, schema.struct_type(*id).filler_bytes, steps);
+        FieldType::Struct(id) if steps.len() < MAX_OPENED_STEPS => {
+            let ty = schema.struct_type(*id);
+            if ty.fields.is_empty() {
+                push_skip_primitives(1, ty.filler_bytes, steps);
             }
-            let all_flat = fields.iter().all(|field| matches!(field.ty, FieldType::Primitive(_)));
-            if all_flat {
-                for field in fields {
-                    push_skip(&field.ty, schema, steps);
-                }
-            } else {
-                steps.push(Step::Skip(ty.clone()));
+            for field in &ty.fields {
+                push_skip(&field.ty, schema, steps);
             }
         }
         _ => steps.push(Step::Skip(ty.clone())),
@@ -288,7 +340,7 @@ fn run<'a, V: FnMut(usize, Value<'a>)>(
     for step in steps {
         match step {
             Step::SkipPrimitives { size, count } => cursor.skip_primitives(*size, *count)?,
-            Step::SkipString => drop(cursor.string_bytes()?),
+            Step::SkipString => cursor.skip_string()?,
             Step::Skip(ty) => skip(schema, ty, cursor)?,
             Step::Take { path, ty: FieldType::Primitive(kind), stays: false } => {
                 visit(*path, Value::Scalar(cursor.scalar(*kind)?));

@@ -98,6 +98,31 @@ impl PlanReader {
     }
 }
 
+impl PlanReader {
+    /// As [`Plan::numbers`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::run`].
+    #[inline]
+    pub fn numbers(&mut self, payload: &[u8], out: &mut [f64]) -> Result<(), DecodeError> {
+        let remembered = self.memory.as_ref().filter(|memory| memory.fits(payload));
+        if let Some(memory) = remembered {
+            for place in &memory.fields {
+                let value = place.kind.read_at(payload, place.offset, memory.order);
+                if let (Some(slot), Some(value)) = (out.get_mut(place.path), value) {
+                    *slot = value.as_f64();
+                }
+            }
+            return Ok(());
+        }
+        if self.has_offsets {
+            self.memory = Offsets::of(&self.plan, payload);
+        }
+        self.plan.numbers(payload, out)
+    }
+}
+
 impl Step {
     /// Whether what it does depends on nothing but lengths.
     fn has_offset(&self) -> bool {

@@ -22,11 +22,12 @@ impl Wanted {
             let mut node = &mut tree;
             for segment in path.segments() {
                 node = node.fields.entry(segment.field.clone()).or_default();
-                node = match segment.index {
-                    Index::Whole => node,
-                    Index::Each => node.each.get_or_insert_default(),
-                    Index::At(n) => node.at.entry(n).or_default(),
-                };
+                for index in &segment.indices {
+                    node = match index {
+                        Index::Each => node.each.get_or_insert_default(),
+                        Index::At(n) => node.at.entry(*n).or_default(),
+                    };
+                }
             }
             node.takes.push(number);
         }

@@ -35,7 +35,8 @@ pub(crate) fn extract(
         .fields
         .iter()
         .map(|(_, path)| {
-            let is_list = path.segments().iter().any(|segment| segment.index == Index::Each);
+            let is_list =
+                path.segments().iter().any(|segment| segment.indices.contains(&Index::Each));
             if is_list { Slot::Many(Vec::new()) } else { Slot::One(Json::Null) }
         })
         .collect();

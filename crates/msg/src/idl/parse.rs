@@ -304,7 +304,8 @@ impl<'t> Parser<'t> {
         let mut found = Annotations::default();
         while self.take_sign(b'@') {
             let mut name = self.name()?;
-            while self.peek() == Some(Kind::Scope) {
+            // Behind a space it begins the type that the annotation is of.
+            while self.tokens.get(self.at).is_some_and(|t| t.kind == Kind::Scope && t.is_joined) {
                 self.at += 1;
                 name = self.name()?;
             }

@@ -79,9 +79,9 @@ fn br_066_annotations_that_do_not_matter_are_read_over() {
     let text = "@transfer_mode(SHMEM_REF) @verbatim (language=\"comment\", text=
           \"says \\\"}\\\" and ; more\" \"\\n\")
         struct T { @key int32 v; @default (value=\"x\") @unit(value=\"m\") string s; \
-        @range(min=-1.5, max=1e-3) double d; };";
+        @range(min=-1.5, max=1e-3) double d; @a::b @key ::T u; };";
     let names: Vec<_> = parse(text)[0].fields.iter().map(|f| f.name.clone()).collect();
-    assert_eq!(names, ["v", "s", "d"]);
+    assert_eq!(names, ["v", "s", "d", "u"]);
 }
 
 #[test]

@@ -4,6 +4,8 @@ use super::Problem;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token<'t> {
     pub(super) line: usize,
+    /// Whether nothing stands between it and the token before it.
+    pub(super) is_joined: bool,
     pub(super) kind: Kind<'t>,
 }
 
@@ -45,6 +47,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn next(&mut self) -> Result<Option<Token<'t>>, Problem> {
+        let end_of_last = self.at;
         loop {
             let rest = self.rest();
             let Some(first) = rest.first() else { return Ok(None) };
@@ -62,7 +65,9 @@ impl<'t> Lexer<'t> {
                 b'/' if rest.starts_with(b"/*") => self.skip_block()?,
                 _ => {
                     self.is_line_start = false;
-                    return self.token().map(Some);
+                    let (line, is_joined) = (self.line, self.at == end_of_last);
+                    let kind = self.kind()?;
+                    return Ok(Some(Token { line, is_joined, kind }));
                 }
             }
         }
@@ -86,7 +91,7 @@ impl<'t> Lexer<'t> {
         self.at += len;
     }
 
-    fn token(&mut self) -> Result<Token<'t>, Problem> {
+    fn kind(&mut self) -> Result<Kind<'t>, Problem> {
         let line = self.line;
         let rest = self.rest();
         let first = rest.first().copied().unwrap_or_default();
@@ -95,11 +100,11 @@ impl<'t> Lexer<'t> {
             b'"' | b'\'' => {
                 let len = quoted_len(rest, first).ok_or((line, "a text that does not end"))?;
                 self.pass(len);
-                return Ok(Token { line, kind: Kind::Quoted });
+                Kind::Quoted
             }
             b':' if rest.starts_with(b"::") => {
                 self.at += 2;
-                return Ok(Token { line, kind: Kind::Scope });
+                Kind::Scope
             }
             first if first.is_ascii_digit() || first == b'.' => {
                 let len = number_len(rest);
@@ -119,7 +124,7 @@ impl<'t> Lexer<'t> {
             }
             _ => return Err((line, "a character that IDL does not have")),
         };
-        Ok(Token { line, kind })
+        Ok(kind)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ros2_memory_bag::Direction;
-use ros2_memory_msg::{PlanReader, Value};
+use ros2_memory_msg::{Plan, PlanReader};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
@@ -38,13 +38,7 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
         });
         let mut at = [f64::NAN; 3];
         let outcome = match plan {
-            Ok(plan) => plan
-                .read(message.payload, |part, value: Value<'_>| {
-                    if let (Some(slot), Some(number)) = (at.get_mut(part), value.as_f64()) {
-                        *slot = number;
-                    }
-                })
-                .map_err(|error| error.to_string()),
+            Ok(plan) => plan.numbers(message.payload, &mut at).map_err(|error| error.to_string()),
             Err(reason) => Err(reason.clone()),
         };
         if let Err(why) = outcome {
