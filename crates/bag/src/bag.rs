@@ -1,4 +1,5 @@
 use std::{
+    collections::HashSet,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -9,6 +10,8 @@ use crate::{
     BagError, Chunk, Compression, Contents, DamageKind, FileIdentity, ReadOptions, Source, Verdict,
     inflate::Inflater,
     mcap::{
+        checksums::data_fault,
+        indexed::{channels_in, check_claim, claimed_contents},
         record::{MessageRecord, Records, opcode},
         scan::{ScanBuffers, scan},
     },
@@ -92,11 +95,50 @@ impl Bag {
     ///
     /// # Errors
     ///
-    /// As [`Source::open`] and [`scan`].
+    /// As [`Source::open_with`] and [`scan`].
     pub fn open_unindexed(path: &Path, options: &ReadOptions) -> Result<Self, BagError> {
-        let mut source = Source::open(path)?;
+        let mut source = Source::open_with(path, options)?;
         let contents = scan(&mut source, options, &mut ScanBuffers::default(), &mut ())?;
         Ok(Self { source, contents: Arc::new(contents), options: *options })
+    }
+
+    /// Opens a closed file and learns its contents from its own index, without reading what its
+    /// chunks hold, but for those with the first message of a channel; `None` when the index is missing or contradicts the file anywhere: then it has
+    /// to be gone over. The chunks are [`Verdict::Claimed`].
+    ///
+    /// A lie that the statistics, the index of chunks and all message indexes tell alike shows
+    /// when a chunk that it is about is read, not before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Source::open_with`], and [`BagError::Io`] when the file cannot be read.
+    pub fn open_indexed(path: &Path, options: &ReadOptions) -> Result<Option<Self>, BagError> {
+        let mut source = Source::open_with(path, options)?;
+        let Some(claimed) = claimed_contents(&mut source, options)? else { return Ok(None) };
+        let bag = Self { source, contents: Arc::new(claimed.contents), options: *options };
+        Ok(bag.proves_declarations(claimed.declared_outside).then_some(bag))
+    }
+
+    /// Whether each channel is declared as the summary has it, before its first message: the few
+    /// chunks that declare one are read, and those that are said to hold no message, since no
+    /// question would.
+    fn proves_declarations(&self, mut declared: HashSet<u16>) -> bool {
+        let mut buffer = ChunkBuffer::spare();
+        let is_proven = self.contents.chunks.iter().all(|chunk| {
+            let ids: Vec<u16> = chunk
+                .channels
+                .iter()
+                .filter_map(|seen| Some(self.contents.declared.channel(seen.channel)?.id))
+                .collect();
+            if !ids.is_empty() && ids.iter().all(|id| declared.contains(id)) {
+                return true;
+            }
+            let bytes = self.chunk_bytes(chunk, &mut buffer);
+            declared.extend(bytes.iter().flat_map(|bytes| channels_in(bytes)));
+            bytes.is_ok() && ids.iter().all(|id| declared.contains(id))
+        });
+        buffer.keep_as_spare();
+        is_proven
     }
 
     /// Opens a file whose contents are known from before.
@@ -104,14 +146,14 @@ impl Bag {
     /// # Errors
     ///
     /// [`BagError::Changed`] when it is not the file with that `identity` any more; a recording
-    /// that is still being written may have grown. Otherwise as [`Source::open`].
+    /// that is still being written may have grown. Otherwise as [`Source::open_with`].
     pub fn open(
         path: &Path,
         identity: FileIdentity,
         contents: Arc<Contents>,
         options: &ReadOptions,
     ) -> Result<Self, BagError> {
-        let mut source = Source::open(path)?;
+        let mut source = Source::open_with(path, options)?;
         let is_same = if contents.is_closed() {
             source.identity() == identity
         } else {
@@ -124,6 +166,25 @@ impl Bag {
             source.map_if_large(options);
         }
         Ok(Self { source, contents, options: *options })
+    }
+
+    /// Verifies the checksum of the data section where messages have no other, when
+    /// [`ReadOptions::verify_always`] is set: what is wrong with it now. Which byte is not known,
+    /// so everything is served all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`BagError::Io`] when the file cannot be read.
+    pub fn data_fault(&self) -> Result<Option<DamageKind>, BagError> {
+        let is_unproven = |chunk: &Chunk| chunk.verdict == Verdict::Unchecked;
+        let contents = &self.contents;
+        if !self.options.verify_always
+            || !contents.is_closed()
+            || !contents.chunks.iter().any(is_unproven)
+        {
+            return Ok(None);
+        }
+        data_fault(&self.source)
     }
 
     /// What the recording holds.
@@ -170,11 +231,15 @@ impl Bag {
                 .map_err(damaged)?;
             inflated
         };
-        if self.options.verify_always && chunk.crc != 0 {
+        let is_claimed = chunk.verdict == Verdict::Claimed;
+        if (self.options.verify_always || is_claimed) && chunk.crc != 0 {
             let found = crc32fast::hash(bytes);
             if found != chunk.crc {
                 return Err(damaged(DamageKind::Crc { expected: chunk.crc, found }));
             }
+        }
+        if is_claimed {
+            check_claim(&self.contents.declared, chunk, bytes).map_err(damaged)?;
         }
         Ok(bytes)
     }

@@ -6,7 +6,8 @@ use crate::DamageKind;
 
 /// What one recording holds and where, as one pass over its bytes found it.
 ///
-/// All counts and times are of messages that were seen, never of what an index claims.
+/// All counts and times are of messages that were seen, never of what an index claims, except
+/// in chunks that are [`Verdict::Claimed`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contents {
     /// What the file declares in front of its messages.
@@ -160,6 +161,12 @@ pub enum Verdict {
     Unchecked,
     /// It is not served; [`Contents::damage`] says why.
     Damaged,
+    /// It was not read: the file's own index says what it holds. Each time that it is read, its
+    /// CRC and its messages are checked against that.
+    Claimed,
+    /// It has no CRC of its own, and that of the whole data section is wrong. It is served; a
+    /// byte of it may not be the one that was written.
+    Doubtful,
 }
 
 /// Whether the writer closed the file.
@@ -168,7 +175,7 @@ pub enum Ending {
     /// It ends in a footer.
     Closed,
     /// It does not: it is being written, or was cut off. Everything before `served_to` is
-    /// served.
+    /// served, and of an uncompressed chunk that starts there the messages that are whole.
     Open {
         /// The end of the last whole record.
         served_to: u64,
@@ -188,6 +195,24 @@ pub struct Damage {
     pub offset: u64,
     /// What.
     pub kind: DamageKind,
+}
+
+/// What was lost of one file. Bytes that no record claims cannot be told apart further: how many
+/// messages stood in them is known only to the file's own statistics, which [`crate::audit`]
+/// compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Losses {
+    /// Chunks that are not served.
+    pub chunks: u64,
+    /// Their stored bytes, where their records were found.
+    pub chunk_bytes: u64,
+    /// Places where no record could be read and the next whole one was searched for.
+    pub breaks: u64,
+    /// The bytes between these places and the next whole records.
+    pub skipped_bytes: u64,
+    /// Messages that were seen and cannot be served: of no declared channel, or with a time that
+    /// no clock shows.
+    pub messages: u64,
 }
 
 impl Contents {
@@ -218,8 +243,36 @@ impl Contents {
         ))
     }
 
+    /// What was lost of the file, as far as it can be told.
+    pub fn losses(&self) -> Losses {
+        let damaged = || self.chunks.iter().filter(|chunk| chunk.verdict == Verdict::Damaged);
+        let mut losses = Losses {
+            chunks: damaged().count() as u64,
+            chunk_bytes: damaged().map(|chunk| chunk.stored_len).fold(0, u64::saturating_add),
+            ..Losses::default()
+        };
+        for damage in &self.damage {
+            losses += damage.kind.losses();
+        }
+        losses
+    }
+
     /// How many chunks are not served.
     pub fn n_damaged_chunks(&self) -> u64 {
         self.chunks.iter().filter(|chunk| chunk.verdict == Verdict::Damaged).count() as u64
+    }
+}
+
+impl std::ops::AddAssign for Losses {
+    fn add_assign(&mut self, more: Self) {
+        for (sum, more) in [
+            (&mut self.chunks, more.chunks),
+            (&mut self.chunk_bytes, more.chunk_bytes),
+            (&mut self.breaks, more.breaks),
+            (&mut self.skipped_bytes, more.skipped_bytes),
+            (&mut self.messages, more.messages),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
     }
 }

@@ -40,7 +40,8 @@ pub struct Rejected {
 
 /// Finds the recordings under `root`, at any depth.
 ///
-/// Recordings are files named `*.mcap` or `*.mcap.active`. Links are not followed, names that
+/// Recordings are files named `*.mcap`, `*.mcap.active`, or `*.mcap.zstd` and `*.mcap.zst` when
+/// they were compressed as a whole. Links are not followed, names that
 /// start with a dot are passed over, and nothing is opened. Files that vanish meanwhile are not
 /// listed.
 pub fn discover(root: &Path) -> Discovery {
@@ -92,8 +93,11 @@ impl Discovery {
 
 fn is_recording_name(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-    name.ends_with(b".mcap") || name.ends_with(b".mcap.active")
+    ENDINGS.iter().any(|ending| name.ends_with(ending.as_bytes()))
 }
+
+/// How the names of recordings end; what is longer stands in front.
+const ENDINGS: [&str; 4] = [".mcap.active", ".mcap.zstd", ".mcap.zst", ".mcap"];
 
 /// What the splits of one recording session have in common: their folder and their name up to
 /// the `_N` that numbers them. A name that ends as a date does, such as `drive_2026_11_30`, is
@@ -106,12 +110,13 @@ fn is_recording_name(path: &Path) -> bool {
 ///
 /// let first = run_key("bags/run_a/run_a_0.mcap".as_ref());
 /// assert_eq!(first, run_key("bags/run_a/run_a_17.mcap.active".as_ref()));
+/// assert_eq!(first, run_key("bags/run_a/run_a_1.mcap.zstd".as_ref()));
 /// assert_ne!(first, run_key("bags/run_b/run_b_0.mcap".as_ref()));
 /// assert_ne!(run_key("drive_2026_11_29.mcap".as_ref()), run_key("drive_2026_11_30.mcap".as_ref()));
 /// ```
 pub fn run_key(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = name.trim_end_matches(".active").trim_end_matches(".mcap");
+    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let without_number = match stem.rsplit_once('_') {

@@ -1,5 +1,7 @@
 use std::{io, path::PathBuf};
 
+use crate::Losses;
+
 /// Why a recording could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -39,6 +41,16 @@ pub enum BagError {
     /// A file that is no longer the one that was indexed.
     #[error("changed since it was indexed ({path})", path = path.display())]
     Changed {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A compressed file that is larger than may be inflated.
+    #[error("inflates to {found} bytes or more, the limit is {limit} ({path})", path = path.display())]
+    TooLarge {
+        /// What it declares, or what it had inflated to when it was given up.
+        found: u64,
+        /// What is allowed.
+        limit: u64,
         /// Which file.
         path: PathBuf,
     },
@@ -85,6 +97,104 @@ pub enum DamageKind {
         expected: u32,
         /// What its bytes give.
         found: u32,
+    },
+    /// Bytes that belong to no whole record, up to the next one that is whole, or to the end.
+    #[error("{reason}; {bytes} bytes skipped")]
+    Skipped {
+        /// How many.
+        bytes: u64,
+        /// What is wrong with the first of them.
+        reason: Box<DamageKind>,
+    },
+    /// The end of a search for whole records behind a break: what looked like one was tried too
+    /// often.
+    #[error("the search for whole records was given up after trying {tried} bytes of {allowed}")]
+    SearchGivenUp {
+        /// How many bytes of records that were none were read or inflated.
+        tried: u64,
+        /// How many are allowed for a file of its size.
+        allowed: u64,
+    },
+    /// A chunk that is whole although its record says something else.
+    #[error(
+        "a whole chunk of {expected} bytes stands in a record of opcode {opcode:#04x} and \
+         {length} bytes"
+    )]
+    ChunkRecord {
+        /// The opcode of its record.
+        opcode: u8,
+        /// The length of its record.
+        length: u64,
+        /// The length that its fields add up to.
+        expected: u64,
+    },
+    /// A record whose length reaches over a whole record.
+    #[error("record of {length} bytes, a whole one starts after {room}")]
+    Overlap {
+        /// How long it says it is.
+        length: u64,
+        /// How many bytes there are up to the next record.
+        room: u64,
+    },
+    /// A record that says another length than its fields fill.
+    #[error("record of {expected} bytes says that it has {length}")]
+    RecordLength {
+        /// How long it says it is.
+        length: u64,
+        /// How long its fields are.
+        expected: u64,
+    },
+    /// Fewer messages than the file's own statistics count, and nothing that tells why.
+    #[error("{found} messages of {counted} that the statistics count")]
+    FewerMessages {
+        /// What the statistics say.
+        counted: u64,
+        /// What there is.
+        found: u64,
+    },
+    /// Data behind the record that ends the data section, in a file without its ending.
+    #[error("the data section ends here, and the file does not")]
+    BehindEnd,
+    /// The start of a file in the middle of another.
+    #[error("another recording starts here")]
+    SecondFile,
+    /// A data section whose bytes are not those that were written; which ones is not known.
+    #[error("data section CRC is {found:#010x}, expected {expected:#010x}")]
+    DataCrc {
+        /// What the end of the data section says.
+        expected: u32,
+        /// What its bytes give.
+        found: u32,
+    },
+    /// A summary whose bytes are not those that were written. Nothing of it is believed.
+    #[error("summary CRC is {found:#010x}, expected {expected:#010x}")]
+    SummaryCrc {
+        /// What the footer says.
+        expected: u32,
+        /// What its bytes give.
+        found: u32,
+    },
+    /// A compressed file that does not inflate to its end.
+    #[error("the {compression} file of {stored} bytes inflates to {inflated} bytes only: {reason}")]
+    FileInflate {
+        /// Its compression.
+        compression: &'static str,
+        /// Its size.
+        stored: u64,
+        /// How many bytes came out.
+        inflated: u64,
+        /// What the decompressor said.
+        reason: String,
+    },
+    /// A chunk that does not hold what the file's index claims.
+    #[error("the index lies: {what} is {found}, claimed {claimed}")]
+    IndexLies {
+        /// What is wrong.
+        what: String,
+        /// What the index has.
+        claimed: u64,
+        /// What the chunk has.
+        found: u64,
     },
     /// A chunk that cannot be inflated.
     #[error("{compression} chunk does not inflate: {reason}")]
@@ -141,5 +251,23 @@ pub enum DamageKind {
     Remembered {
         /// The words.
         text: String,
+        /// What it cost, apart from a chunk that is known as damaged.
+        losses: Losses,
     },
+}
+
+impl DamageKind {
+    /// What it cost, as far as it can be told, apart from a chunk that is listed as damaged.
+    pub fn losses(&self) -> Losses {
+        let none = Losses::default();
+        match self {
+            Self::Skipped { bytes, .. } => Losses { breaks: 1, skipped_bytes: *bytes, ..none },
+            Self::NoChunk => Losses { chunks: 1, ..none },
+            Self::UnknownChannel { messages, .. } | Self::ImplausibleTime { messages } => {
+                Losses { messages: *messages, ..none }
+            }
+            Self::Remembered { losses, .. } => *losses,
+            _ => none,
+        }
+    }
 }

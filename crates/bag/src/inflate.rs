@@ -39,6 +39,15 @@ impl Inflater {
         match compression {
             Compression::None => buffer.extend_from_slice(stored),
             Compression::Zstd => {
+                // What one frame says of itself is known before anything is reserved.
+                let said = zstd::zstd_safe::get_frame_content_size(stored).ok().flatten();
+                let is_one = || {
+                    zstd::zstd_safe::find_frame_compressed_size(stored)
+                        .is_ok_and(|len| len == stored.len())
+                };
+                if let Some(found) = said.filter(|said| *said < declared && is_one()) {
+                    return Err(DamageKind::ChunkSize { declared, found });
+                }
                 buffer.reserve_exact(wanted);
                 let zstd = match &mut self.zstd {
                     Some(zstd) => zstd,
@@ -61,6 +70,33 @@ impl Inflater {
         }
         Ok(())
     }
+
+    /// Whether `stored` is the first part of what inflates to `declared` bytes, as far as it goes:
+    /// of a chunk that is still being written, and not one with other bytes behind it.
+    pub(crate) fn is_first_part(
+        compression: Compression,
+        stored: &[u8],
+        declared: u64,
+        limit: u64,
+    ) -> bool {
+        let outcome = match compression {
+            Compression::None => return true,
+            Compression::Zstd => zstd::stream::read::Decoder::with_buffer(stored)
+                .and_then(|decoder| drain(decoder, declared.min(limit))),
+            Compression::Lz4 => {
+                drain(lz4_flex::frame::FrameDecoder::new(stored), declared.min(limit))
+            }
+        };
+        match outcome {
+            // A frame may be cut between two of its blocks.
+            Ok(inflated) => inflated < declared,
+            Err(error) => error.kind() == std::io::ErrorKind::UnexpectedEof,
+        }
+    }
+}
+
+fn drain(from: impl Read, limit: u64) -> std::io::Result<u64> {
+    std::io::copy(&mut from.take(limit.saturating_add(1)), &mut std::io::sink())
 }
 
 #[cfg(test)]
@@ -108,6 +144,27 @@ mod tests {
             inflate(Compression::None, b"abc", 999),
             Err(DamageKind::ChunkSize { declared: 999, found: 3 })
         );
+    }
+
+    #[test]
+    fn a_part_of_a_chunk_is_told_from_one_with_other_bytes_behind_it() {
+        let noise: Vec<u8> = (0..90_000u32).flat_map(|n| n.wrapping_mul(n).to_le_bytes()).collect();
+        let mut lz4 = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        std::io::Write::write_all(&mut lz4, &noise).unwrap();
+        for (compression, stored) in [
+            (Compression::Zstd, zstd::bulk::compress(&noise, 1).unwrap()),
+            (Compression::Lz4, lz4.finish().unwrap()),
+        ] {
+            let len = noise.len() as u64;
+            for cut in (0..stored.len()).step_by(997) {
+                assert!(
+                    Inflater::is_first_part(compression, &stored[..cut], len, 1 << 30),
+                    "{compression:?} at {cut}"
+                );
+            }
+            let other = [&stored[..stored.len() / 2], &[0xA5; 400_000]].concat();
+            assert!(!Inflater::is_first_part(compression, &other, len, 1 << 30));
+        }
     }
 
     #[test]

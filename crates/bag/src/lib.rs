@@ -12,6 +12,7 @@
 #![deny(unsafe_code)]
 
 mod bag;
+mod compressed;
 mod contents;
 mod discover;
 mod error;
@@ -25,13 +26,16 @@ mod writer;
 
 pub use bag::{Bag, ChunkBuffer, MessageRef};
 pub use contents::{
-    Channel, Chunk, ChunkChannel, Compression, Contents, Damage, Declarations, Ending, Schema,
-    Verdict,
+    Channel, Chunk, ChunkChannel, Compression, Contents, Damage, Declarations, Ending, Losses,
+    Schema, Verdict,
 };
 pub use discover::{Discovery, FoundFile, Rejected, discover, run_key};
 pub use error::{BagError, DamageKind};
 pub use identity::{ContentMark, FileIdentity};
-pub use mcap::scan::{ScanBuffers, ScannedMessage, Visitor, scan, scan_on};
+pub use mcap::{
+    audit::{Finding, FindingKind, Severity, audit},
+    scan::{ScanBuffers, ScannedMessage, Visitor, scan, scan_on},
+};
 pub use source::{ReadOptions, Source};
 pub use timeline::{Direction, Message, Timeline, TimelinePart, TimelineReport};
 pub use writer::{

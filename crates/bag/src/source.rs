@@ -2,12 +2,17 @@ use std::{
     fs::{File, OpenOptions},
     os::unix::fs::{FileExt, OpenOptionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use memmap2::Mmap;
 use rustix::fs::OFlags;
 
-use crate::{BagError, ContentMark, DamageKind, FileIdentity, mapping};
+use crate::{
+    BagError, ContentMark, DamageKind, FileIdentity,
+    compressed::{self, Inflated},
+    mapping,
+};
 
 /// How recordings are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,13 +21,22 @@ pub struct ReadOptions {
     pub mapping: bool,
     /// A chunk that declares more bytes than this is refused.
     pub max_chunk_bytes: u64,
-    /// Whether the CRC of a chunk is checked each time it is read, not only when indexing.
+    /// Whether the CRC of a chunk is checked each time it is read, not only when indexing, and that
+    /// of a whole data section each time a file is opened whose chunks have none.
     pub verify_always: bool,
+    /// A recording that is compressed as a whole, such as `*.mcap.zstd`, and inflates to more
+    /// bytes than this is refused.
+    pub max_inflated_file_bytes: u64,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { mapping: true, max_chunk_bytes: 256 << 20, verify_always: false }
+        Self {
+            mapping: true,
+            max_chunk_bytes: 256 << 20,
+            verify_always: false,
+            max_inflated_file_bytes: 16 << 30,
+        }
     }
 }
 
@@ -32,23 +46,38 @@ const MAP_FROM_BYTES: u64 = 8 << 20;
 /// How much of an unmapped larger file is read at once.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// The bytes of one open file, mapped or read on demand.
+/// The bytes of one open file, mapped or read on demand; of a file that is compressed as a whole
+/// those that it inflates to.
 #[derive(Debug)]
 pub struct Source {
     file: File,
     path: PathBuf,
     identity: FileIdentity,
     map: Option<Mmap>,
+    inflated: Option<Arc<Inflated>>,
 }
 
 impl Source {
-    /// Opens a regular file for reading. Never blocks, also not on a pipe.
+    /// Opens a regular file for reading, with the default options.
     ///
     /// # Errors
     ///
-    /// [`BagError::Io`] when it cannot be opened, [`BagError::NotAFile`] for anything but a
-    /// regular file.
+    /// As [`Source::open_with`].
     pub fn open(path: &Path) -> Result<Self, BagError> {
+        Self::open_with(path, &ReadOptions::default())
+    }
+
+    /// Opens a regular file for reading. Never blocks, also not on a pipe. A file of Zstandard
+    /// frames is inflated, unless it was a moment ago: into memory, a large one into a temporary
+    /// file.
+    ///
+    /// # Errors
+    ///
+    /// [`BagError::Io`] when it cannot be opened or inflated, [`BagError::NotAFile`] for anything
+    /// but a regular file. Of a compressed file [`BagError::TooLarge`] when it inflates to more
+    /// than the options allow, [`BagError::UnknownFormat`] when it holds no recording, and
+    /// [`BagError::Damaged`] when not even the start of one can be had.
+    pub fn open_with(path: &Path, options: &ReadOptions) -> Result<Self, BagError> {
         let io_error =
             |action| move |source| BagError::Io { action, source, path: path.to_owned() };
         let nonblocking = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
@@ -61,21 +90,36 @@ impl Source {
         if !metadata.is_file() {
             return Err(BagError::NotAFile { path: path.to_owned() });
         }
-        Ok(Self { file, path: path.to_owned(), identity: FileIdentity::of(&metadata), map: None })
+        let identity = FileIdentity::of(&metadata);
+        let mut head = [0; 4];
+        let head_len = file.read_at(&mut head, 0).map_err(io_error("read"))?;
+        let inflated = if compressed::is_compressed(head.get(..head_len).unwrap_or_default()) {
+            Some(compressed::inflated(&file, path, identity, options)?)
+        } else {
+            None
+        };
+        Ok(Self { file, path: path.to_owned(), identity, map: None, inflated })
     }
 
     /// Maps the file when the options allow it and it is large. Only for files whose writer has
     /// closed them. When mapping fails, as past the limit of maps a process may have, the file
     /// is read instead.
     pub fn map_if_large(&mut self, options: &ReadOptions) {
-        if options.mapping && self.map.is_none() && self.len() >= MAP_FROM_BYTES {
+        if let Some(inflated) = self.inflated.as_ref().filter(|_| options.mapping) {
+            inflated.map();
+        } else if options.mapping && self.map.is_none() && self.len() >= MAP_FROM_BYTES {
             self.map = mapping::map(&self.file).ok();
         }
     }
 
-    /// The file's size when it was opened.
+    /// The file's size when it was opened; of a compressed file what it inflates to.
     pub fn len(&self) -> u64 {
-        self.identity.size_bytes
+        self.inflated.as_ref().map_or(self.identity.size_bytes, |inflated| inflated.len())
+    }
+
+    /// Why a compressed file does not inflate to its end.
+    pub fn inflate_fault(&self) -> Option<&DamageKind> {
+        self.inflated.as_ref()?.fault()
     }
 
     /// Whether the file held nothing when it was opened.
@@ -88,14 +132,17 @@ impl Source {
         &self.path
     }
 
-    /// What told it from others when it was opened.
+    /// What told it from others when it was opened; of a compressed file that of the file on disk.
     pub fn identity(&self) -> FileIdentity {
         self.identity
     }
 
-    /// The mapped bytes, when the file is mapped.
+    /// All bytes, when the file is mapped or inflated into memory.
     pub fn mapped(&self) -> Option<&[u8]> {
-        self.map.as_deref()
+        match &self.inflated {
+            Some(inflated) => inflated.mapped(),
+            None => self.map.as_deref(),
+        }
     }
 
     /// `len` bytes from `offset`: borrowed from the mapping, or read into `buffer`.
@@ -111,7 +158,7 @@ impl Source {
         buffer: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], BagError> {
         self.check(offset, len)?;
-        if let Some(map) = &self.map {
+        if let Some(map) = self.mapped() {
             let start = usize::try_from(offset).unwrap_or(usize::MAX);
             return map
                 .get(start..start.saturating_add(len))
@@ -124,22 +171,24 @@ impl Source {
     }
 
     /// The checksum over the file's first bytes and the last ones before `end`: the end of the
-    /// file, or how far a file that is being written was read.
+    /// file, or how far a file that is being written was read. That of a compressed file is over
+    /// the whole file on disk.
     ///
     /// # Errors
     ///
     /// [`BagError::Io`] when reading fails, [`BagError::Damaged`] when the file ends before `end`.
     pub fn content_mark(&self, end: u64) -> Result<ContentMark, BagError> {
         self.check(0, usize::try_from(end).unwrap_or(usize::MAX))?;
+        let end = if self.inflated.is_some() { self.identity.size_bytes } else { end };
         let mut head = [0; ContentMark::HEAD_LEN];
         let mut tail = [0; ContentMark::TAIL_LEN];
         let head_len = head.len().min(usize::try_from(end).unwrap_or(usize::MAX));
         let head = head.split_at_mut(head_len).0;
-        self.read_exact_at(head, 0)?;
+        self.read_stored_at(head, 0)?;
         let tail_start = end.saturating_sub(tail.len() as u64);
         let tail_len = usize::try_from(end - tail_start).unwrap_or_default();
         let tail = tail.split_at_mut(tail_len).0;
-        self.read_exact_at(tail, tail_start)?;
+        self.read_stored_at(tail, tail_start)?;
         Ok(ContentMark::of(head, tail))
     }
 
@@ -162,6 +211,15 @@ impl Source {
     }
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), BagError> {
+        let Some(inflated) = &self.inflated else { return self.read_stored_at(buffer, offset) };
+        inflated.read_exact_at(buffer, offset).map_err(|source| BagError::Io {
+            action: "read what was inflated",
+            source,
+            path: self.path.clone(),
+        })
+    }
+
+    fn read_stored_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), BagError> {
         self.file.read_exact_at(buffer, offset).map_err(|source| BagError::Io {
             action: "read",
             source,
@@ -181,12 +239,17 @@ pub(crate) struct Window<'s> {
 }
 
 impl<'s> Window<'s> {
-    pub(crate) fn new(source: &'s Source, mut buffer: Vec<u8>) -> Self {
-        buffer.clear();
+    pub(crate) fn new(source: &'s Source, buffer: Vec<u8>) -> Self {
         let size = match usize::try_from(source.len()) {
             Ok(len) if source.len() < MAP_FROM_BYTES => len,
             _ => WINDOW_BYTES,
         };
+        Self::of_size(source, buffer, size)
+    }
+
+    /// A window that reads at least `size` bytes at once.
+    pub(crate) fn of_size(source: &'s Source, mut buffer: Vec<u8>, size: usize) -> Self {
+        buffer.clear();
         Self { source, buffer, start: 0, size }
     }
 
@@ -213,6 +276,26 @@ impl<'s> Window<'s> {
         }
         let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX);
         self.buffer.get(at..at.saturating_add(len)).ok_or_else(|| self.source.short(offset, len))
+    }
+
+    /// `len` bytes from `offset` without moving the window: borrowed where they are held, else read
+    /// into `scratch`.
+    pub(crate) fn peek<'b>(
+        &'b self,
+        offset: u64,
+        len: usize,
+        scratch: &'b mut Vec<u8>,
+    ) -> Result<&'b [u8], BagError> {
+        let held = self.start..self.start + self.buffer.len() as u64;
+        let is_held = held.contains(&offset) && offset.saturating_add(len as u64) <= held.end;
+        if is_held && self.source.mapped().is_none() {
+            let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX);
+            return self
+                .buffer
+                .get(at..at.saturating_add(len))
+                .ok_or_else(|| self.source.short(offset, len));
+        }
+        self.source.read(offset, len, scratch)
     }
 
     /// Gives the buffer back for the next file.

@@ -346,6 +346,11 @@ impl<'s> Timeline<'s> {
             }
         }
         self.report.messages_scanned += n_scanned;
+        if n_scanned != chunk.n_messages() {
+            // What has no checksum shows a change by its number only; what is there is served.
+            let path = bag.source().path().to_owned();
+            self.report.skipped.push((path.clone(), BagError::Changed { path }));
+        }
         let order = |listed: &Listed| (listed.log_time, listed.topic, listed.ordinal);
         if !cursor.messages.is_sorted_by_key(order) {
             cursor.messages.sort_unstable_by_key(order);
@@ -372,6 +377,10 @@ impl<'s> Timeline<'s> {
         };
         let bag = Bag::open(&part.path, part.identity, part.contents.clone(), &self.options)?;
         self.report.bags_opened += 1;
+        if let Some(kind) = bag.data_fault()? {
+            let path = part.path.to_path_buf();
+            self.report.skipped.push((path, BagError::damaged(0, kind)));
+        }
         Ok(Arc::new(bag))
     }
 

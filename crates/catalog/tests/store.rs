@@ -15,7 +15,7 @@ use std::{
 
 use ros2_memory_bag::{
     Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
-    Declarations, Ending, FileIdentity, Verdict,
+    Declarations, Ending, FileIdentity, Losses, Verdict,
 };
 use ros2_memory_catalog::{BagEntry, EdgeSpan, LatchedMessage, Loaded, Store};
 use ros2_memory_testkit::prng::Prng;
@@ -56,7 +56,13 @@ fn entry(path: &str, version: u64) -> Arc<BagEntry> {
         declared: Arc::new(declared),
         chunks: vec![chunk],
         ending: Ending::Closed,
-        damage: vec![Damage { offset: 3, kind: DamageKind::Remembered { text } }],
+        damage: vec![Damage {
+            offset: 3,
+            kind: DamageKind::Remembered {
+                text,
+                losses: Losses { breaks: 1, ..Losses::default() },
+            },
+        }],
         n_attachments: version,
         n_metadata: 0,
     };
@@ -274,18 +280,18 @@ fn another_format_is_rebuilt_and_never_read() {
             .find(|(name, _)| name.to_string_lossy().starts_with(target))
             .unwrap();
         if target == "MANIFEST" {
-            let text = String::from_utf8(bytes).unwrap().replacen("catalog 1\n", "catalog 2\n", 1);
+            let text = String::from_utf8(bytes).unwrap().replacen("catalog 2\n", "catalog 3\n", 1);
             let body = text.rsplit_once("crc ").unwrap().0;
             bytes = format!("{body}crc {:08x}\n", crc32fast::hash(body.as_bytes())).into_bytes();
         } else {
-            bytes[8..12].copy_from_slice(&2u32.to_le_bytes());
+            bytes[8..12].copy_from_slice(&3u32.to_le_bytes());
             let crc = crc32fast::hash(&bytes[..12]);
             bytes[12..16].copy_from_slice(&crc.to_le_bytes());
         }
         fs::write(history.folder.path().join(name), bytes).unwrap();
         let (store, loaded) = Store::open(history.folder.path()).unwrap();
         assert!(store.needs_rewrite());
-        assert!(loaded.damage.as_ref().unwrap().contains("not of format 1"), "{loaded:?}");
+        assert!(loaded.damage.as_ref().unwrap().contains("not of format 2"), "{loaded:?}");
         assert_eq!(loaded.entries.is_empty(), target == "MANIFEST");
         drop(store);
         history.mend(target);

@@ -59,6 +59,7 @@ fn bounds(config: &Config) -> Vec<Bound> {
         at_least("data.max_extrapolation_s", data.max_extrapolation_s, 0.0, MAX_S),
         at_least("reader.index_refresh_s", reader.index_refresh_s, MIN_PERIOD_S, MAX_S),
         at_least("reader.max_chunk_mb", f64::from(reader.max_chunk_mb), 1.0, 1e6),
+        at_least("reader.max_inflated_file_mb", f64::from(reader.max_inflated_file_mb), 1.0, 1e9),
         at_least("server.time_limit_s", server.time_limit_s, MIN_PERIOD_S, MAX_S),
         at_least("server.reply_bytes", count(server.reply_bytes), 1_000.0, 1e9),
         at_least("server.max_sessions", count(server.max_sessions), 1.0, 1e6),

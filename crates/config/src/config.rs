@@ -107,6 +107,8 @@ section! {
         pub verify: Verify = Verify::Once,
         /// The largest chunk, in units of 10^6 bytes inflated, that is accepted; at least 1.
         pub max_chunk_mb: u32 = 256,
+        /// A recording that is compressed as a whole and inflates to more is refused.
+        pub max_inflated_file_mb: u32 = 16_000,
     }
 }
 

@@ -19,6 +19,7 @@ impl Loaded {
         ReadOptions {
             mapping: reader.mapping == Mapping::Mmap,
             max_chunk_bytes: u64::from(reader.max_chunk_mb) * 1_000_000,
+            max_inflated_file_bytes: u64::from(reader.max_inflated_file_mb) * 1_000_000,
             verify_always: reader.verify == Verify::Always,
         }
     }

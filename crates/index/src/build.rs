@@ -41,7 +41,7 @@ impl Indexer {
     ///
     /// # Errors
     ///
-    /// As [`Source::open`] and [`scan`].
+    /// As [`Source::open_with`] and [`scan`].
     pub fn index(
         &mut self,
         root: &Path,
@@ -49,7 +49,7 @@ impl Indexer {
         options: &ReadOptions,
         known: Option<&BagEntry>,
     ) -> Result<BagEntry, BagError> {
-        let mut source = Source::open(&root.join(path))?;
+        let mut source = Source::open_with(&root.join(path), options)?;
         // A file that only grew still has the bytes where the last pass ended; one that was
         // written anew under the same inode has others. A damaged one is gone over again, since
         // its summary, once it has one, may declare what was lost.
@@ -60,21 +60,11 @@ impl Indexer {
                 && known.identity.may_have_grown_into(&source.identity())
                 && source.content_mark(end).is_ok_and(|mark| mark == known.mark)
         });
-        let mut take = Take {
-            transforms: &mut self.transforms,
-            channels: Vec::new(),
-            latched: known.map(|known| known.latched.clone()).unwrap_or_default(),
-            edges: Edges::default(),
-        };
-        let buffers = &mut self.buffers;
-        let contents = match known {
-            None => scan(&mut source, options, buffers, &mut take)?,
-            Some(known) => {
-                take.edges = Edges::of(&known.edges);
-                let contents = Contents::clone(&known.contents);
-                scan_on(&mut source, options, buffers, &mut take, contents)?
-            }
-        };
+        let (mut contents, mut take) = self.pass(&mut source, options, known)?;
+        if known.is_some() && !contents.damage.is_empty() {
+            // What is searched for behind a break depends on all that the file has.
+            (contents, take) = self.pass(&mut source, options, None)?;
+        }
         let (latched, edges) = (take.latched, take.edges.spans);
         Ok(BagEntry {
             path: path.clone(),
@@ -84,6 +74,29 @@ impl Indexer {
             latched,
             edges,
         })
+    }
+
+    /// Goes over a file, behind what is known of it.
+    fn pass(
+        &mut self,
+        source: &mut Source,
+        options: &ReadOptions,
+        known: Option<&BagEntry>,
+    ) -> Result<(Contents, Take<'_>), BagError> {
+        let mut take = Take {
+            transforms: &mut self.transforms,
+            channels: Vec::new(),
+            latched: known.map(|known| known.latched.clone()).unwrap_or_default(),
+            edges: known.map_or_else(Edges::default, |known| Edges::of(&known.edges)),
+        };
+        let buffers = &mut self.buffers;
+        let contents = match known {
+            None => scan(source, options, buffers, &mut take)?,
+            Some(known) => {
+                scan_on(source, options, buffers, &mut take, Contents::clone(&known.contents))?
+            }
+        };
+        Ok((contents, take))
     }
 }
 

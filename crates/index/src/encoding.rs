@@ -16,20 +16,21 @@
 //!                           length, flags, crc,
 //!                           channels [ channel, count, first near base, last near first ],
 //!                           without channels: first near base, last near first ]
-//!               damage    [ offset, text ]
+//!               damage    [ offset, text, lost: chunks, chunk bytes, breaks, skipped bytes,
+//!                           messages ]
 //!               latched   [ channel, time near base, payload bytes ]
 //!               edges     [ parent text, child text, is_static, count, first near base,
 //!                           last near first ]
 //!
-//! flags         bits 0-1 compression (none, lz4, zstd), bits 2-3 verdict (intact, unchecked,
-//!               damaged), bit 4 is_sorted
+//! flags         bits 0-1 compression (none, lz4, zstd), bits 2-3 and 5 verdict (intact,
+//!               unchecked, damaged, claimed, doubtful), bit 4 is_sorted
 //! ```
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use ros2_memory_bag::{
     Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
-    Declarations, Ending, FileIdentity, Schema, Verdict,
+    Declarations, Ending, FileIdentity, Losses, Schema, Verdict,
 };
 use ros2_memory_time::LogTime;
 
@@ -122,6 +123,10 @@ pub fn encode(entry: &BagEntry) -> Vec<u8> {
     for damage in &contents.damage {
         out.number(damage.offset);
         out.bytes(damage.kind.to_string().as_bytes());
+        let Losses { chunks, chunk_bytes, breaks, skipped_bytes, messages } = damage.kind.losses();
+        for number in [chunks, chunk_bytes, breaks, skipped_bytes, messages] {
+            out.number(number);
+        }
     }
     out.number(entry.latched.len() as u64);
     for message in &entry.latched {
@@ -153,8 +158,11 @@ fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
         Verdict::Intact => 0,
         Verdict::Unchecked => 1,
         Verdict::Damaged => 2,
+        Verdict::Claimed => 3,
+        Verdict::Doubtful => 4,
     };
-    out.number(compression | verdict << 2 | u64::from(chunk.is_sorted) << 4);
+    let verdict = (verdict & 3) << 2 | (verdict >> 2) << 5;
+    out.number(compression | verdict | u64::from(chunk.is_sorted) << 4);
     out.number(chunk.crc.into());
     out.number(chunk.channels.len() as u64);
     if chunk.channels.is_empty() {
@@ -203,7 +211,15 @@ pub fn decode(bytes: &[u8], declared: &Arc<Declarations>) -> Result<BagEntry, Co
     let damage = (0..from.count()?)
         .map(|_| {
             let offset = from.number()?;
-            let kind = DamageKind::Remembered { text: from.text()?.to_owned() };
+            let text = from.text()?.to_owned();
+            let losses = Losses {
+                chunks: from.number()?,
+                chunk_bytes: from.number()?,
+                breaks: from.number()?,
+                skipped_bytes: from.number()?,
+                messages: from.number()?,
+            };
+            let kind = DamageKind::Remembered { text, losses };
             Ok(Damage { offset, kind })
         })
         .collect::<Result<Vec<_>, CodecError>>()?;
@@ -253,10 +269,12 @@ fn decode_chunk(
         2 => Compression::Zstd,
         _ => return Err(wrong("compression")),
     };
-    let verdict = match flags >> 2 & 3 {
+    let verdict = match (flags >> 2 & 3) | (flags >> 5 & 1) << 2 {
         0 => Verdict::Intact,
         1 => Verdict::Unchecked,
         2 => Verdict::Damaged,
+        3 => Verdict::Claimed,
+        4 => Verdict::Doubtful,
         _ => return Err(wrong("verdict")),
     };
     let crc = from.small("crc")?;

@@ -7,7 +7,7 @@ use std::{os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
 use proptest::{collection::vec, prelude::*, sample::Index};
 use ros2_memory_bag::{
     Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
-    Declarations, Ending, FileIdentity, Schema, Verdict,
+    Declarations, Ending, FileIdentity, Losses, Schema, Verdict,
 };
 use ros2_memory_index::{
     BagEntry, EdgeSpan, LatchedMessage, decode, decode_declarations, encode, encode_declarations,
@@ -51,8 +51,13 @@ fn declarations() -> impl Strategy<Value = Declarations> {
 fn chunk(n_channels: u32) -> impl Strategy<Value = Chunk> {
     let compression =
         prop_oneof![Just(Compression::None), Just(Compression::Lz4), Just(Compression::Zstd)];
-    let verdict =
-        prop_oneof![Just(Verdict::Intact), Just(Verdict::Unchecked), Just(Verdict::Damaged)];
+    let verdict = prop_oneof![
+        Just(Verdict::Intact),
+        Just(Verdict::Unchecked),
+        Just(Verdict::Damaged),
+        Just(Verdict::Claimed),
+        Just(Verdict::Doubtful)
+    ];
     let seen = (0..n_channels, any::<u32>(), time(), time())
         .prop_map(|(channel, count, first, last)| ChunkChannel { channel, count, first, last });
     let sizes = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u32>());
@@ -87,7 +92,10 @@ fn damage() -> impl Strategy<Value = Damage> {
         }),
         any::<(u16, u64)>()
             .prop_map(|(channel, messages)| DamageKind::UnknownChannel { channel, messages }),
-        ".{0,20}".prop_map(|text| DamageKind::Remembered { text }),
+        (".{0,20}", any::<(u64, u64)>()).prop_map(|(text, (chunks, skipped_bytes))| {
+            let losses = Losses { chunks, skipped_bytes, ..Losses::default() };
+            DamageKind::Remembered { text, losses }
+        }),
     ];
     (any::<u64>(), kind).prop_map(|(offset, kind)| Damage { offset, kind })
 }
@@ -158,7 +166,8 @@ fn entry() -> impl Strategy<Value = BagEntry> {
 fn remembered(mut entry: BagEntry) -> BagEntry {
     let contents = Arc::make_mut(&mut entry.contents);
     for damage in &mut contents.damage {
-        damage.kind = DamageKind::Remembered { text: damage.kind.to_string() };
+        let (text, losses) = (damage.kind.to_string(), damage.kind.losses());
+        damage.kind = DamageKind::Remembered { text, losses };
     }
     entry
 }

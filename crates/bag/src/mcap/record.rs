@@ -4,7 +4,7 @@
 
 use mcap::records::op;
 
-use crate::DamageKind;
+use crate::{Compression, DamageKind};
 
 pub(crate) use mcap::records::op as opcode;
 
@@ -129,6 +129,23 @@ impl<'a> SchemaRecord<'a> {
     }
 }
 
+impl SchemaRecord<'_> {
+    /// Whether `body` is a schema that could be declared, to the last byte.
+    pub(crate) fn is_exact(body: &[u8]) -> bool {
+        let mut fields = Fields(body);
+        fields.u16().is_ok_and(|id| id != 0)
+            && fields.bytes().is_ok_and(is_name)
+            && fields.bytes().is_ok_and(|encoding| str::from_utf8(encoding).is_ok())
+            && fields.bytes().is_ok()
+            && fields.0.is_empty()
+    }
+}
+
+/// Whether these bytes can be the name of a topic or type.
+fn is_name(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && str::from_utf8(bytes).is_ok_and(|name| !name.contains(char::is_control))
+}
+
 /// A channel's fields, with the one metadata entry that matters here.
 #[derive(Debug)]
 pub(crate) struct ChannelRecord {
@@ -140,6 +157,18 @@ pub(crate) struct ChannelRecord {
 }
 
 impl ChannelRecord {
+    /// Whether `body` is a channel, to the last byte.
+    pub(crate) fn is_exact(body: &[u8]) -> bool {
+        let mut fields = Fields(body);
+        fields.u16().is_ok()
+            && fields.u16().is_ok()
+            && fields.bytes().is_ok_and(is_name)
+            && fields.bytes().is_ok_and(|encoding| str::from_utf8(encoding).is_ok())
+            && fields.bytes().is_ok()
+            && fields.0.is_empty()
+            && Self::parse(body).is_ok()
+    }
+
     pub(crate) fn parse(body: &[u8]) -> Result<Self, DamageKind> {
         let mut fields = Fields(body);
         let (id, schema_id) = (fields.u16()?, fields.u16()?);
@@ -170,6 +199,14 @@ pub(crate) struct ChunkHeader {
 }
 
 impl ChunkHeader {
+    /// Where the stored bytes end, counted from the start of the record's body: the length of the
+    /// body when nothing is wrong with it.
+    pub(crate) fn body_len(&self) -> u64 {
+        (self.header_len as u64).saturating_add(self.stored_len)
+    }
+}
+
+impl ChunkHeader {
     /// The longest header that is looked at: the fixed fields and a compression's name.
     pub(crate) const MAX_LEN: usize = 8 + 8 + 8 + 4 + 4 + 64 + 8;
 
@@ -184,22 +221,10 @@ impl ChunkHeader {
     }
 }
 
-/// The start of a chunk as the summary's index of chunks has it.
-pub(crate) fn chunk_index_offset(body: &[u8]) -> Result<u64, DamageKind> {
-    let mut fields = Fields(body);
-    let (_start, _end) = (fields.u64()?, fields.u64()?);
-    fields.u64()
-}
-
 /// The profile and library that a header record names.
 pub(crate) fn file_header(body: &[u8]) -> Result<(String, String), DamageKind> {
     let mut fields = Fields(body);
     Ok((fields.string()?, fields.string()?))
-}
-
-/// Where the summary starts, as a footer record has it; 0 when there is none.
-pub(crate) fn footer_summary_start(body: &[u8]) -> Result<u64, DamageKind> {
-    Fields(body).u64()
 }
 
 /// Whether a record of this kind may stand in a file at all; private ones start at 0x80.
@@ -207,8 +232,18 @@ pub(crate) fn is_known(opcode: u8) -> bool {
     (op::HEADER..=op::DATA_END).contains(&opcode) || opcode >= 0x80
 }
 
+/// The compression of a chunk by its name in the file.
+pub(crate) fn compression_named(name: &str) -> Option<Compression> {
+    match name {
+        "" | "none" => Some(Compression::None),
+        "lz4" => Some(Compression::Lz4),
+        "zstd" => Some(Compression::Zstd),
+        _ => None,
+    }
+}
+
 /// The fields of a record, read from front to back.
-struct Fields<'a>(&'a [u8]);
+pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
     #[inline]
@@ -223,22 +258,22 @@ impl<'a> Fields<'a> {
     }
 
     #[inline]
-    fn u16(&mut self) -> Result<u16, DamageKind> {
+    pub(super) fn u16(&mut self) -> Result<u16, DamageKind> {
         self.fixed().map(u16::from_le_bytes)
     }
 
     #[inline]
-    fn u32(&mut self) -> Result<u32, DamageKind> {
+    pub(super) fn u32(&mut self) -> Result<u32, DamageKind> {
         self.fixed().map(u32::from_le_bytes)
     }
 
     #[inline]
-    fn u64(&mut self) -> Result<u64, DamageKind> {
+    pub(super) fn u64(&mut self) -> Result<u64, DamageKind> {
         self.fixed().map(u64::from_le_bytes)
     }
 
     /// A run of bytes behind its 32-bit length.
-    fn bytes(&mut self) -> Result<&'a [u8], DamageKind> {
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], DamageKind> {
         let len = self.u32()?;
         let (field, rest) = self.0.split_at_checked(len as usize).ok_or(DamageKind::Truncated {
             what: "field",
@@ -250,7 +285,7 @@ impl<'a> Fields<'a> {
     }
 
     /// Text behind its length; bytes that are not UTF-8 become U+FFFD.
-    fn string(&mut self) -> Result<String, DamageKind> {
+    pub(super) fn string(&mut self) -> Result<String, DamageKind> {
         self.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     }
 }

@@ -1,6 +1,12 @@
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
-use super::record::{self, ChannelRecord, SchemaRecord, opcode};
+use super::{
+    names,
+    record::{self, ChannelRecord, SchemaRecord, opcode},
+};
 use crate::{Channel, DamageKind, Declarations, Schema};
 
 /// Which numbers mean which schemas and channels at this point of the file.
@@ -9,6 +15,18 @@ pub(super) struct Registry {
     schemas: HashMap<u16, u32>,
     /// By channel number: its place in `Declarations::channels` plus one, 0 for none.
     channels: Vec<u32>,
+    /// How often a channel's number got a meaning.
+    changes: u64,
+    /// The schemas that bear the name which DDS gives to a type of ROS.
+    dds: HashSet<u32>,
+    earlier: Option<Earlier>,
+}
+
+/// Where each schema and channel was declared first.
+#[derive(Debug)]
+struct Earlier {
+    schemas: HashMap<Schema, u32>,
+    channels: HashMap<Channel, u32>,
 }
 
 impl Registry {
@@ -17,6 +35,10 @@ impl Registry {
         let mut registry = Self::default();
         for (index, schema) in declared.schemas.iter().enumerate() {
             registry.schemas.insert(schema.id, place(index));
+            // Types in OMG IDL are named with colons, unless their names were translated.
+            if &*schema.encoding == "omgidl" && schema.name.contains('/') {
+                registry.dds.insert(place(index));
+            }
         }
         for (index, channel) in declared.channels.iter().enumerate() {
             registry.set_channel(channel.id, place(index));
@@ -27,6 +49,18 @@ impl Registry {
     #[inline]
     pub(super) fn channel(&self, id: u16) -> Option<u32> {
         self.channels.get(usize::from(id)).and_then(|place| place.checked_sub(1))
+    }
+
+    /// How often a channel's number got a meaning or another one.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Forgets what the numbers mean: another file starts, in which they mean something else.
+    pub(super) fn forget(&mut self) {
+        self.schemas.clear();
+        self.channels.clear();
+        self.changes += 1;
     }
 
     fn set_channel(&mut self, id: u16, place: u32) {
@@ -70,48 +104,96 @@ impl Registry {
             opcode::HEADER => {
                 (declared.profile, declared.library) = record::file_header(body)?;
             }
-            opcode::SCHEMA => {
-                let parsed = SchemaRecord::parse(body)?;
-                let same = self
-                    .schemas
-                    .get(&parsed.id)
-                    .and_then(|place| declared.schemas.get(*place as usize))
-                    .is_some_and(|known| {
-                        *known.name == *parsed.name
-                            && *known.encoding == *parsed.encoding
-                            && *known.text == *parsed.text
-                    });
-                // Number 0 means "no schema", whatever a record says.
-                if parsed.id != 0 && !same {
-                    self.schemas.insert(parsed.id, place(declared.schemas.len()));
-                    declared.schemas.push(Schema {
-                        id: parsed.id,
-                        name: parsed.name.into(),
-                        encoding: parsed.encoding.into(),
-                        text: parsed.text.into(),
-                    });
-                }
-            }
+            opcode::SCHEMA => self.declare_schema(declared, SchemaRecord::parse(body)?),
             opcode::CHANNEL => {
-                let parsed = ChannelRecord::parse(body)?;
-                let channel = Channel {
-                    id: parsed.id,
-                    topic: parsed.topic.into(),
-                    schema: self.schemas.get(&parsed.schema_id).copied(),
-                    message_encoding: parsed.message_encoding.into(),
-                    offered_qos_profiles: Arc::from(parsed.offered_qos_profiles),
-                };
-                let known = self.channel(parsed.id).and_then(|place| declared.channel(place));
-                let is_replaced = known.is_some();
-                if known != Some(&channel) {
-                    self.set_channel(parsed.id, place(declared.channels.len()));
-                    declared.channels.push(channel);
-                    return Ok(is_replaced.then_some(parsed.id));
-                }
+                return Ok(self.declare_channel(declared, ChannelRecord::parse(body)?));
             }
             _ => {}
         }
         Ok(None)
+    }
+
+    fn declare_schema(&mut self, declared: &mut Declarations, parsed: SchemaRecord<'_>) {
+        // Number 0 means "no schema", whatever a record says.
+        if parsed.id == 0 {
+            return;
+        }
+        let ros_name = names::ros_type(&parsed.name);
+        let is_dds = ros_name.is_some();
+        let name = ros_name.unwrap_or(parsed.name);
+        let known = self.schemas.get(&parsed.id).copied();
+        let same = known.and_then(|place| declared.schemas.get(place as usize)).is_some_and(|k| {
+            *k.name == *name && *k.encoding == *parsed.encoding && *k.text == *parsed.text
+        });
+        if is_dds {
+            self.dds.extend(known.filter(|_| same));
+        }
+        if same {
+            return;
+        }
+        let schema = Schema {
+            id: parsed.id,
+            name: name.into(),
+            encoding: parsed.encoding.into(),
+            text: parsed.text.into(),
+        };
+        let earlier = known.and_then(|_| self.earlier(declared).schemas.get(&schema).copied());
+        let place = earlier.unwrap_or_else(|| {
+            let place = place(declared.schemas.len());
+            if let Some(earlier) = &mut self.earlier {
+                earlier.schemas.insert(schema.clone(), place);
+            }
+            declared.schemas.push(schema);
+            place
+        });
+        self.schemas.insert(parsed.id, place);
+        if is_dds {
+            self.dds.insert(place);
+        }
+    }
+
+    fn declare_channel(
+        &mut self,
+        declared: &mut Declarations,
+        parsed: ChannelRecord,
+    ) -> Option<u16> {
+        let schema = self.schemas.get(&parsed.schema_id).copied();
+        let is_dds = schema.is_some_and(|place| self.dds.contains(&place));
+        let ros_topic = names::ros_topic(&parsed.topic).filter(|_| is_dds);
+        let channel = Channel {
+            id: parsed.id,
+            topic: ros_topic.unwrap_or(&parsed.topic).into(),
+            schema,
+            message_encoding: parsed.message_encoding.into(),
+            offered_qos_profiles: Arc::from(parsed.offered_qos_profiles),
+        };
+        let known = self.channel(parsed.id).and_then(|place| declared.channel(place));
+        let is_replaced = known.is_some();
+        if known == Some(&channel) {
+            return None;
+        }
+        self.changes += 1;
+        let earlier =
+            if is_replaced { self.earlier(declared).channels.get(&channel).copied() } else { None };
+        let place = earlier.unwrap_or_else(|| {
+            let place = place(declared.channels.len());
+            if let Some(earlier) = &mut self.earlier {
+                earlier.channels.insert(channel.clone(), place);
+            }
+            declared.channels.push(channel);
+            place
+        });
+        self.set_channel(parsed.id, place);
+        is_replaced.then_some(parsed.id)
+    }
+
+    /// Everything that was declared so far, by content: made when a number first changes its
+    /// meaning, since it may change it back.
+    fn earlier(&mut self, declared: &Declarations) -> &Earlier {
+        self.earlier.get_or_insert_with(|| Earlier {
+            schemas: declared.schemas.iter().cloned().zip(0..).collect(),
+            channels: declared.channels.iter().cloned().zip(0..).collect(),
+        })
     }
 }
 

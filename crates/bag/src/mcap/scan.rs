@@ -1,18 +1,19 @@
 //! The one pass over a file that finds out what it holds, believing no index.
 
-use std::sync::Arc;
-
 use ros2_memory_time::LogTime;
 
 use super::{
-    record::{self, ChunkHeader, DATA_END_LEN, HEADER_LEN, MAGIC, MessageRecord, Records, opcode},
+    checksums::{DataHash, SummaryCrc},
+    loose::Run,
+    plausible::exact_chunk,
+    record::{self, DATA_END_LEN, FOOTER_LEN, HEADER_LEN, MAGIC, opcode},
     registry::Registry,
-    summary::{Footer, chunk_index, each_declaration, read_footer},
-    tally::Tally,
+    resync::Search,
+    summary::{Footer, read_footer},
 };
 use crate::{
-    BagError, Chunk, Compression, Contents, Damage, DamageKind, Ending, ReadOptions, Source,
-    Verdict, inflate::Inflater, source::Window,
+    BagError, Compression, Contents, Damage, DamageKind, Ending, ReadOptions, Source,
+    inflate::Inflater, source::Window,
 };
 
 /// Sees every message of a pass, in file order, once the bytes around it were checked.
@@ -36,9 +37,6 @@ pub struct ScannedMessage<'a> {
     pub payload: &'a [u8],
 }
 
-/// Messages outside chunks are gathered into runs of about this many bytes, so that one of them
-/// can be reached without walking the whole file.
-const RUN_BYTES: u64 = 1 << 20;
 /// How many bytes are looked at in one step.
 const SEARCH_BYTES: usize = 1 << 16;
 /// Faults past this many are not listed.
@@ -47,8 +45,10 @@ const MAX_DAMAGE: usize = 1000;
 /// Goes over a whole file and returns what it holds; `visitor` sees every message on the way.
 ///
 /// Each chunk is inflated once, its CRC checked where it has one, and its records walked. A bad
-/// chunk is noted and hides no other. A file without its ending is read up to its last whole
-/// record.
+/// chunk is noted and hides no other, and behind bytes that are no record the next whole one is
+/// searched for, with or without an index. A file without its ending is read up to its last
+/// whole record, and of an uncompressed chunk that is cut off there the whole messages are served.
+/// The checksums of the data section and of the summary are verified where the file has them.
 ///
 /// # Errors
 ///
@@ -60,25 +60,33 @@ pub fn scan(
     buffers: &mut ScanBuffers,
     visitor: &mut dyn Visitor,
 ) -> Result<Contents, BagError> {
-    let mut scratch = Vec::new();
-    let head_len = usize::try_from(source.len()).unwrap_or(usize::MAX).min(MAGIC.len());
-    let head = source.read(0, head_len, &mut scratch)?;
-    if head != MAGIC {
-        return Err(BagError::UnknownFormat {
-            found: head.to_vec(),
-            path: source.path().to_owned(),
-        });
-    }
+    check_start(source)?;
     let start = MAGIC.len() as u64;
     let nothing = Contents { ending: Ending::Open { served_to: start }, ..Contents::default() };
     scan_on(source, options, buffers, visitor, nothing)
+}
+
+/// Whether the file starts as a recording does.
+///
+/// # Errors
+///
+/// [`BagError::UnknownFormat`] when it does not.
+pub(super) fn check_start(source: &Source) -> Result<(), BagError> {
+    let mut scratch = Vec::new();
+    let head_len = usize::try_from(source.len()).unwrap_or(usize::MAX).min(MAGIC.len());
+    let head = source.read(0, head_len, &mut scratch)?;
+    if head == MAGIC {
+        return Ok(());
+    }
+    Err(BagError::UnknownFormat { found: head.to_vec(), path: source.path().to_owned() })
 }
 
 /// Goes on with a file that was not closed when `known` was found out, where that pass ended;
 /// `visitor` sees the messages behind it. The contents of a closed file come back as they are.
 ///
 /// What was lost in front of that place stays lost, although the summary of a file that has been
-/// closed since may help: contents with damage are better found out anew.
+/// closed since may help: contents with damage are better found out anew. The checksum of the
+/// whole data section is verified only by a pass over all of it.
 ///
 /// # Errors
 ///
@@ -88,13 +96,18 @@ pub fn scan_on(
     options: &ReadOptions,
     buffers: &mut ScanBuffers,
     visitor: &mut dyn Visitor,
-    known: Contents,
+    mut known: Contents,
 ) -> Result<Contents, BagError> {
     let Ending::Open { served_to } = known.ending else { return Ok(known) };
     let footer = read_footer(source)?;
     if footer.is_some() {
         source.map_if_large(options);
     }
+    let data_hash =
+        if served_to == MAGIC.len() as u64 { DataHash::new(source, footer)? } else { None };
+    // A chunk behind the end is one that was incomplete: it is read again.
+    let incomplete = known.chunks.pop_if(|chunk| chunk.offset > served_to);
+    let is_chunk = |chunk: &crate::Chunk| chunk.compression != Compression::None || chunk.crc != 0;
     let mut pass = Pass {
         window: Window::new(source, std::mem::take(&mut buffers.window)),
         len: source.len(),
@@ -103,14 +116,29 @@ pub fn scan_on(
         inflated: &mut buffers.inflated,
         visitor,
         registry: Registry::at_end_of(&known.declared),
+        has_chunks: known.chunks.iter().any(is_chunk),
+        has_loose: known.chunks.iter().any(|chunk| !is_chunk(chunk)),
+        span: known.time_span().map(|(first, last)| (first.as_ns(), last.as_ns())),
         contents: known,
         run: None,
         footer,
         seen_chunks: Vec::new(),
         indexed: None,
         is_summary_declared: false,
+        is_behind_data: false,
+        shown: incomplete.map(|chunk| (chunk.offset, chunk.len)),
+        data_hash,
+        summary_crc: SummaryCrc::Unread,
+        search: Search::default(),
+        scratch: std::mem::take(&mut buffers.scratch),
     };
     let result = pass.walk(served_to);
+    if let Some(kind) = source.inflate_fault()
+        && !pass.contents.damage.iter().any(|damage| damage.kind == *kind)
+    {
+        pass.note(source.len(), kind.clone());
+    }
+    buffers.scratch = std::mem::take(&mut pass.scratch);
     buffers.window = pass.window.into_buffer();
     result.map(|()| pass.contents)
 }
@@ -120,62 +148,82 @@ pub fn scan_on(
 pub struct ScanBuffers {
     window: Vec<u8>,
     inflated: Vec<u8>,
+    scratch: Vec<u8>,
     inflater: Inflater,
 }
 
-struct Pass<'p> {
-    window: Window<'p>,
-    len: u64,
-    options: &'p ReadOptions,
-    inflater: &'p mut Inflater,
-    inflated: &'p mut Vec<u8>,
-    visitor: &'p mut dyn Visitor,
-    contents: Contents,
-    registry: Registry,
+/// What a pass knows on its way through a file.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that was seen on the way")]
+pub(super) struct Pass<'p> {
+    pub(super) window: Window<'p>,
+    pub(super) len: u64,
+    pub(super) options: &'p ReadOptions,
+    pub(super) inflater: &'p mut Inflater,
+    pub(super) inflated: &'p mut Vec<u8>,
+    pub(super) visitor: &'p mut dyn Visitor,
+    pub(super) contents: Contents,
+    pub(super) registry: Registry,
     /// The run of messages outside chunks that is being gathered.
-    run: Option<Run>,
-    footer: Option<Footer>,
+    pub(super) run: Option<Run>,
+    pub(super) footer: Option<Footer>,
     /// Where a chunk was met, good or bad, ascending.
-    seen_chunks: Vec<u64>,
+    pub(super) seen_chunks: Vec<u64>,
     /// Where the summary's index has chunks, ascending; read when it is first needed.
-    indexed: Option<Vec<u64>>,
+    pub(super) indexed: Option<Vec<u64>>,
     /// Whether the summary's declarations were taken in.
-    is_summary_declared: bool,
+    pub(super) is_summary_declared: bool,
+    /// Whether what follows is a summary, of a file that does not end there.
+    pub(super) is_behind_data: bool,
+    pub(super) has_chunks: bool,
+    /// Whether the file has messages outside chunks.
+    pub(super) has_loose: bool,
+    /// The first and last log time so far.
+    pub(super) span: Option<(u64, u64)>,
+    /// The incomplete chunk whose first bytes were shown by the pass before: where they start and
+    /// how many they are.
+    pub(super) shown: Option<(u64, u64)>,
+    pub(super) data_hash: Option<DataHash>,
+    pub(super) summary_crc: SummaryCrc,
+    pub(super) search: Search,
+    /// For bytes outside the window.
+    pub(super) scratch: Vec<u8>,
 }
 
-/// Messages outside chunks that follow each other.
-struct Run {
-    start: u64,
-    end: u64,
-    tally: Tally,
+/// Where to go on behind a record.
+pub(super) enum Step {
+    Next(u64),
+    /// The data section is over.
+    End,
+    /// A chunk that is cut off by the end of the file.
+    Cut,
+    Broken(DamageKind),
 }
 
 impl Pass<'_> {
     fn walk(&mut self, start: u64) -> Result<(), BagError> {
         let mut position = start;
         loop {
-            match self.step(position)? {
-                Step::Next(next) => position = next,
-                Step::End => break,
-                Step::Broken(kind) if self.footer.is_none() => {
-                    self.note_bytes_behind(position, kind)?;
-                    break;
-                }
-                Step::Broken(kind) => {
-                    self.note(position, kind);
-                    self.seen_chunks.push(position);
-                    self.declare_from_summary()?;
-                    match self.chunk_behind(position)? {
-                        Some(next) => position = next,
-                        None => break,
-                    }
-                }
+            let next = match self.step(position)? {
+                Step::Next(next) => Some(next),
+                Step::End => self.behind_end(position)?,
+                Step::Cut => None,
+                Step::Broken(kind) => self.behind_break(position, kind)?,
+            };
+            let Some(next) = next else { break };
+            if let Some(hash) = &mut self.data_hash {
+                hash.advance(&mut self.window, next)?;
             }
+            position = next;
         }
         self.close_run();
         // A closed file whose middle is broken has its ending all the same.
         self.contents.ending = if self.footer.is_some() {
+            // Some writers put channels without messages there and nowhere else.
+            self.declare_from_summary()?;
             self.note_missing_chunks(start)?;
+            self.check_data()?;
+            self.check_summary()?;
+            self.check_statistics()?;
             Ending::Closed
         } else {
             Ending::Open { served_to: position }
@@ -183,73 +231,74 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Notes what stands behind zeros in a file without its ending. A record that is cut off by the
-    /// end of the file is how a file looks that is being written, and zeros up to the end how one
-    /// looks after a loss of power; but data behind them is lost.
-    fn note_bytes_behind(&mut self, position: u64, kind: DamageKind) -> Result<(), BagError> {
-        if kind != DamageKind::Zeros {
-            return Ok(());
-        }
-        let mut at = position;
-        while at < self.len {
-            let left = usize::try_from(self.len - at).unwrap_or(usize::MAX);
-            let bytes = self.window.bytes(at, left.min(SEARCH_BYTES))?;
-            if bytes.iter().any(|byte| *byte != 0) {
-                self.note(position, kind);
-                break;
-            }
-            at += bytes.len() as u64;
-        }
-        Ok(())
-    }
-
     /// Handles the record at `position`.
     fn step(&mut self, position: u64) -> Result<Step, BagError> {
         let left = self.len.saturating_sub(position);
-        if left == 0 {
-            return Ok(Step::Broken(DamageKind::Truncated {
-                what: "data section",
-                needed: 1,
-                available: 0,
-            }));
-        }
         if left < HEADER_LEN as u64 {
-            return Ok(Step::Broken(DamageKind::Truncated {
-                what: "record header",
-                needed: HEADER_LEN as u64,
-                available: left,
-            }));
+            let (what, needed) =
+                if left == 0 { ("data section", 1) } else { ("record header", HEADER_LEN as u64) };
+            return Ok(Step::Broken(DamageKind::Truncated { what, needed, available: left }));
         }
-        let (op, body_len) = match record::header(self.window.bytes(position, HEADER_LEN)?) {
-            None | Some((0, _)) => return Ok(Step::Broken(DamageKind::Zeros)),
-            Some(header) => header,
+        if self.head(position)?.starts_with(MAGIC) {
+            return self.second_file(position);
+        }
+        let Some((op, body_len)) = record::header(self.window.bytes(position, HEADER_LEN)?) else {
+            return Ok(Step::Broken(DamageKind::Zeros));
         };
         let body_at = position + HEADER_LEN as u64;
         let available = self.len - body_at;
-        let is_foreign = !record::is_known(op);
+        let body_len = match self.corrected_len(position, op, body_len)? {
+            Some(expected) => {
+                // A run can be walked from end to end.
+                self.close_run();
+                self.note(position, DamageKind::RecordLength { length: body_len, expected });
+                expected
+            }
+            None => body_len,
+        };
         if body_len > available {
-            return Ok(Step::Broken(DamageKind::Truncated {
-                what: if is_foreign { "unknown record" } else { "record" },
-                needed: body_len,
-                available,
-            }));
+            if op == opcode::CHUNK {
+                return self.cut_chunk(position, body_len);
+            }
+            let what = match op {
+                0 => return Ok(Step::Broken(DamageKind::Zeros)),
+                op if record::is_known(op) => "record",
+                _ => "unknown record",
+            };
+            return Ok(Step::Broken(DamageKind::Truncated { what, needed: body_len, available }));
+        }
+        if op == opcode::CHUNK {
+            self.is_behind_data = false;
+            return self.chunk(position, op, body_len);
         }
         let next = body_at + body_len;
         match op {
             opcode::DATA_END if self.ends_data(body_len, next) => return Ok(Step::End),
-            opcode::FOOTER if self.footer.is_none_or(|footer| footer.at == position) => {
-                return Ok(Step::End);
+            opcode::FOOTER if self.ends_file(body_len, position) => return Ok(Step::End),
+            _ => {}
+        }
+        if self.is_chunk_inside(position)? {
+            return self.chunk(position, op, body_len);
+        }
+        if op == 0 {
+            return Ok(Step::Broken(DamageKind::Zeros));
+        }
+        if let Some(inside) = self.swallowed(position, op, next)? {
+            let kind = DamageKind::Overlap { length: body_len, room: inside - body_at };
+            self.break_at(position, inside, kind);
+            return Ok(Step::Next(inside));
+        }
+        match op {
+            opcode::MESSAGE => {
+                self.is_behind_data = false;
+                self.loose_message(position, body_at, body_len)?;
             }
-            opcode::CHUNK => {
-                self.close_run();
-                self.chunk(position, body_at, body_len)?;
-            }
-            opcode::MESSAGE => self.loose_message(position, body_at, body_len)?,
             opcode::HEADER | opcode::SCHEMA | opcode::CHANNEL => {
                 self.declaration(op, body_at, body_len)?;
             }
             opcode::ATTACHMENT => self.contents.n_attachments += 1,
             opcode::METADATA => self.contents.n_metadata += 1,
+            opcode::DATA_END if body_len == DATA_END_LEN => self.is_behind_data = true,
             // Indexes say nothing that the walk does not see; unknown records are skipped, as
             // the specification asks.
             _ => {}
@@ -267,244 +316,98 @@ impl Pass<'_> {
             })
     }
 
-    fn declaration(&mut self, op: u8, body_at: u64, body_len: u64) -> Result<(), BagError> {
-        // A declaration longer than a chunk may be is damage, not a schema.
-        let len = match usize::try_from(body_len) {
-            Ok(len) if body_len <= self.options.max_chunk_bytes => len,
-            _ => {
-                let limit = self.options.max_chunk_bytes;
-                self.note(body_at, DamageKind::ChunkTooLarge { declared: body_len, limit });
-                return Ok(());
-            }
-        };
-        let body = self.window.bytes(body_at, len)?;
-        let known = self.contents.declared.channels.len();
-        let declared = self.registry.declare(Arc::make_mut(&mut self.contents.declared), op, body);
-        if let Err(kind) = declared {
-            self.note(body_at, kind);
+    fn ends_file(&self, body_len: u64, position: u64) -> bool {
+        body_len == FOOTER_LEN && self.footer.is_none_or(|footer| footer.at == position)
+    }
+
+    /// Whether the record at `position`, whatever it says it is, holds the fields of a chunk and
+    /// nothing else: a changed byte made something else of it.
+    fn is_chunk_inside(&mut self, position: u64) -> Result<bool, BagError> {
+        let head = self.head(position)?;
+        Ok(exact_chunk(head).is_some_and(|header| header.stored_len > 0))
+    }
+
+    /// A whole record inside the one from `position` to `next`, when that one leads nowhere: its
+    /// length was changed.
+    fn swallowed(&mut self, position: u64, op: u8, next: u64) -> Result<Option<u64>, BagError> {
+        if self.leads_on(next)? || self.is_confirmed(position, op, next)? {
+            return Ok(None);
         }
-        if self.contents.declared.channels.len() > known {
-            // A run has one meaning for each number, so that it can be read by itself.
+        let hit = self.find(position + 1, position + 1)?;
+        Ok(hit.filter(|hit| *hit < next))
+    }
+
+    /// The end of a file in the middle of another, or the start of the next one.
+    fn second_file(&mut self, position: u64) -> Result<Step, BagError> {
+        let next = position + MAGIC.len() as u64;
+        if self.is_second_file(position)? {
             self.close_run();
+            self.note(position, DamageKind::SecondFile);
+            self.registry.forget();
+            self.is_behind_data = false;
+            return Ok(Step::Next(next));
         }
-        Ok(())
+        if self.head(next)?.starts_with(MAGIC) {
+            return Ok(Step::Next(next));
+        }
+        Ok(Step::Broken(DamageKind::SecondFile))
     }
 
-    fn loose_message(
-        &mut self,
-        position: u64,
-        body_at: u64,
-        body_len: u64,
-    ) -> Result<(), BagError> {
-        let end = body_at + body_len;
-        let len = match usize::try_from(body_len) {
-            Ok(len) if end - position <= self.options.max_chunk_bytes => len,
-            _ => {
-                let (declared, limit) = (end - position, self.options.max_chunk_bytes);
-                self.note(body_at, DamageKind::ChunkTooLarge { declared, limit });
-                return Ok(());
-            }
-        };
-        if self.run.as_ref().is_some_and(|run| end - run.start > RUN_BYTES) {
-            self.close_run();
-        }
-        let message = MessageRecord::parse(self.window.bytes(body_at, len)?);
-        let run = self.run.get_or_insert_with(|| Run {
-            start: position,
-            end: position,
-            tally: Tally::default(),
-        });
-        match message {
-            Ok(message) => {
-                let seen = run.tally.add(&self.registry, &message);
-                if let Some(message) = seen {
-                    self.visitor.message(&self.contents, &message);
-                }
-                run.end = end;
-            }
-            Err(kind) => self.note(body_at, kind),
-        }
-        Ok(())
-    }
-
-    fn close_run(&mut self) {
-        let Some(run) = self.run.take() else { return };
-        let stored_len = run.end - run.start;
-        self.finish_chunk(
-            run.tally,
-            Chunk {
-                offset: run.start,
-                stored_len,
-                len: stored_len,
-                compression: Compression::None,
-                crc: 0,
-                verdict: Verdict::Unchecked,
-                is_sorted: true,
-                first: LogTime::ZERO,
-                last: LogTime::ZERO,
-                channels: Vec::new(),
-            },
-        );
-    }
-
-    fn chunk(&mut self, position: u64, body_at: u64, body_len: u64) -> Result<(), BagError> {
-        self.seen_chunks.push(position);
-        let start_len = usize::try_from(body_len).unwrap_or(usize::MAX).min(ChunkHeader::MAX_LEN);
-        let header = match ChunkHeader::parse(self.window.bytes(body_at, start_len)?) {
-            Ok(header) => header,
-            Err(kind) => {
-                self.note(body_at, kind);
-                return Ok(());
-            }
-        };
-        let offset = body_at + header.header_len as u64;
-        let available = body_len - header.header_len as u64;
-        let mut chunk = Chunk {
-            offset,
-            stored_len: header.stored_len,
-            len: header.len,
-            compression: Compression::None,
-            crc: header.crc,
-            verdict: Verdict::Damaged,
-            is_sorted: true,
-            first: LogTime::from_ns(header.span.0),
-            last: LogTime::from_ns(header.span.1),
-            channels: Vec::new(),
-        };
-        let outcome = match compression_named(&header.compression) {
-            None => Err(DamageKind::UnknownCompression { name: header.compression }),
-            Some(_) if header.stored_len > available => {
-                Err(DamageKind::Truncated { what: "chunk", needed: header.stored_len, available })
-            }
-            Some(compression) => {
-                chunk.compression = compression;
-                self.open_chunk(&mut chunk)?
-            }
-        };
-        match outcome {
-            Ok(tally) => self.finish_chunk(tally, chunk),
-            Err(kind) => {
-                self.note(offset, kind);
-                self.contents.chunks.push(chunk);
-                self.declare_from_summary()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes in what the summary declares and nothing before did: a writer declares a channel in
-    /// the chunk with its first message, and when that chunk is lost the others need it.
-    fn declare_from_summary(&mut self) -> Result<(), BagError> {
-        let footer = self.footer.filter(|footer| footer.summary_start != 0);
-        if let Some(footer) = footer.filter(|_| !self.is_summary_declared) {
-            self.is_summary_declared = true;
-            let declared = Arc::make_mut(&mut self.contents.declared);
-            let registry = &mut self.registry;
-            each_declaration(&mut self.window, footer, self.options, |op, body| {
-                // A summary that is damaged too declares what is whole in it.
-                let _left_out = registry.declare_missing(declared, op, body);
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Inflates and checks a chunk, then walks its records.
-    fn open_chunk(&mut self, chunk: &mut Chunk) -> Result<Result<Tally, DamageKind>, BagError> {
-        let limit = self.options.max_chunk_bytes;
-        let stored_len = match usize::try_from(chunk.stored_len) {
-            Ok(len) if chunk.stored_len <= limit => len,
-            _ => {
-                let declared = chunk.stored_len;
-                return Ok(Err(DamageKind::ChunkTooLarge { declared, limit }));
-            }
-        };
-        let stored = self.window.bytes(chunk.offset, stored_len)?;
-        let bytes: &[u8] = if chunk.compression == Compression::None {
-            if chunk.len != chunk.stored_len {
-                return Ok(Err(DamageKind::ChunkSize {
-                    declared: chunk.len,
-                    found: chunk.stored_len,
-                }));
-            }
-            stored
+    /// Where to go on behind bytes that are no record; `None` when nothing is to be found there.
+    fn behind_break(&mut self, position: u64, kind: DamageKind) -> Result<Option<u64>, BagError> {
+        self.see_loose(position)?;
+        let hit = self.find(position + 1, position + 1)?;
+        if let Some(hit) = hit {
+            self.break_at(position, hit, kind);
+        } else if self.footer.is_some() {
+            let end = self.data_limit()?.max(position);
+            self.break_at(position, end, kind);
         } else {
-            let inflated =
-                self.inflater.inflate(chunk.compression, stored, chunk.len, limit, self.inflated);
-            if let Err(kind) = inflated {
-                return Ok(Err(kind));
-            }
-            self.inflated
-        };
-        chunk.verdict = Verdict::Unchecked;
-        if chunk.crc != 0 {
-            let found = crc32fast::hash(bytes);
-            if found != chunk.crc {
-                chunk.verdict = Verdict::Damaged;
-                return Ok(Err(DamageKind::Crc { expected: chunk.crc, found }));
-            }
-            chunk.verdict = Verdict::Intact;
+            self.note_bytes_behind(position, kind)?;
+            return Ok(None);
         }
-        // What a chunk declares holds for the whole of it, so that it can be read by itself.
-        let mut faults = Vec::new();
-        let mut has_messages = false;
-        for record in Records::new(bytes) {
-            let outcome = record.and_then(|record| match record.opcode {
-                opcode::SCHEMA | opcode::CHANNEL => self.registry.declare(
-                    Arc::make_mut(&mut self.contents.declared),
-                    record.opcode,
-                    record.body,
-                ),
-                op => {
-                    has_messages |= op == opcode::MESSAGE;
-                    Ok(None)
-                }
-            });
-            match outcome {
-                Ok(Some(channel)) if has_messages => {
-                    faults.push(DamageKind::ChannelConflict { channel });
-                }
-                Ok(_) => {}
-                Err(kind) => faults.push(kind),
-            }
-        }
-        let mut tally = Tally::default();
-        let messages = Records::new(bytes).flatten().filter(|r| r.opcode == opcode::MESSAGE);
-        for record in messages {
-            match MessageRecord::parse(record.body) {
-                Ok(message) => {
-                    if let Some(message) = tally.add(&self.registry, &message) {
-                        self.visitor.message(&self.contents, &message);
-                    }
-                }
-                Err(kind) => faults.push(kind),
-            }
-        }
-        for kind in faults {
-            self.note(chunk.offset, kind);
-        }
-        Ok(Ok(tally))
+        self.seen_chunks.push(position);
+        Ok(hit)
     }
 
-    fn finish_chunk(&mut self, tally: Tally, mut chunk: Chunk) {
-        for (channel, messages) in &tally.unknown {
-            let kind = DamageKind::UnknownChannel { channel: *channel, messages: *messages };
-            self.note(chunk.offset, kind);
+    /// Where to go on behind the end of the data section: nowhere, unless the file goes on as if
+    /// it had none.
+    fn behind_end(&mut self, position: u64) -> Result<Option<u64>, BagError> {
+        if self.footer.is_some() {
+            return Ok(None);
         }
-        if tally.implausible > 0 {
-            self.note(chunk.offset, DamageKind::ImplausibleTime { messages: tally.implausible });
+        let hit = self.find(position + 1, u64::MAX)?;
+        if let Some(hit) = hit {
+            self.break_at(position, hit, DamageKind::BehindEnd);
         }
-        chunk.is_sorted = !tally.is_unsorted;
-        chunk.first = tally.channels.iter().map(|c| c.first).min().unwrap_or_default();
-        chunk.last = tally.channels.iter().map(|c| c.last).max().unwrap_or_default();
-        chunk.channels = tally.channels;
-        self.contents.chunks.push(chunk);
+        Ok(hit)
     }
 
-    /// The next chunk behind a place that cannot be read, as the summary's index has it.
-    fn chunk_behind(&mut self, position: u64) -> Result<Option<u64>, BagError> {
-        let indexed = self.indexed_chunks()?;
-        let next = indexed.partition_point(|start| *start <= position);
-        Ok(indexed.get(next).copied())
+    /// Notes that nothing from `position` to `next` is a record.
+    fn break_at(&mut self, position: u64, next: u64, kind: DamageKind) {
+        self.close_run();
+        let bytes = next - position;
+        self.note(position, DamageKind::Skipped { bytes, reason: Box::new(kind) });
+    }
+
+    /// Notes what stands behind zeros in a file without its ending. A record that is cut off by the
+    /// end of the file is how a file looks that is being written, and zeros up to the end how one
+    /// looks after a loss of power; but data behind them is lost.
+    fn note_bytes_behind(&mut self, position: u64, kind: DamageKind) -> Result<(), BagError> {
+        if kind != DamageKind::Zeros {
+            return Ok(());
+        }
+        let mut at = position;
+        while at < self.len {
+            let left = usize::try_from(self.len - at).unwrap_or(usize::MAX);
+            let bytes = self.window.bytes(at, left.min(SEARCH_BYTES))?;
+            if bytes.iter().any(|byte| *byte != 0) {
+                self.break_at(position, self.len, kind);
+                break;
+            }
+            at += bytes.len() as u64;
+        }
+        Ok(())
     }
 
     /// Notes the chunks that the summary's index has and the walk did not meet: a changed byte
@@ -523,36 +426,14 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Where the summary's index has chunks, ascending; inside the data section only.
-    fn indexed_chunks(&mut self) -> Result<&[u64], BagError> {
-        if self.indexed.is_none() {
-            let footer = self.footer.filter(|footer| footer.summary_start != 0);
-            self.indexed = Some(match footer {
-                Some(footer) => chunk_index(&mut self.window, footer)?,
-                None => Vec::new(),
-            });
-        }
-        Ok(self.indexed.as_deref().unwrap_or_default())
+    pub(super) fn see_time(&mut self, ns: u64) {
+        let (first, last) = self.span.unwrap_or((ns, ns));
+        self.span = Some((first.min(ns), last.max(ns)));
     }
 
-    fn note(&mut self, offset: u64, kind: DamageKind) {
+    pub(super) fn note(&mut self, offset: u64, kind: DamageKind) {
         if self.contents.damage.len() < MAX_DAMAGE {
             self.contents.damage.push(Damage { offset, kind });
         }
-    }
-}
-
-enum Step {
-    Next(u64),
-    End,
-    Broken(DamageKind),
-}
-
-fn compression_named(name: &str) -> Option<Compression> {
-    match name {
-        "" | "none" => Some(Compression::None),
-        "lz4" => Some(Compression::Lz4),
-        "zstd" => Some(Compression::Zstd),
-        _ => None,
     }
 }

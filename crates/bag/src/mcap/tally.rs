@@ -1,7 +1,7 @@
 use ros2_memory_time::LogTime;
 
 use super::{record::MessageRecord, registry::Registry, scan::ScannedMessage};
-use crate::{ChunkChannel, bag::MAX_PLAUSIBLE_NS};
+use crate::{Chunk, ChunkChannel, bag::MAX_PLAUSIBLE_NS};
 
 /// What was counted of one chunk.
 #[derive(Debug, Default)]
@@ -10,7 +10,7 @@ pub(super) struct Tally {
     pub(super) unknown: Vec<(u16, u64)>,
     pub(super) implausible: u64,
     last_time: u64,
-    pub(super) is_unsorted: bool,
+    is_unsorted: bool,
 }
 
 impl Tally {
@@ -50,5 +50,14 @@ impl Tally {
             }),
         }
         Some(ScannedMessage { channel, log_time, payload: message.payload })
+    }
+
+    /// The chunk with what was counted in it.
+    pub(super) fn of(self, mut chunk: Chunk) -> Chunk {
+        chunk.is_sorted = !self.is_unsorted;
+        chunk.first = self.channels.iter().map(|c| c.first).min().unwrap_or_default();
+        chunk.last = self.channels.iter().map(|c| c.last).max().unwrap_or_default();
+        chunk.channels = self.channels;
+        chunk
     }
 }

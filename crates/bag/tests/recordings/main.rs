@@ -4,9 +4,15 @@
 #![expect(clippy::cast_possible_truncation, reason = "small numbers that the tests made")]
 
 mod against_upstream;
+mod audit;
+mod checksums;
+mod compressed;
 mod damage;
 mod growing;
 mod hand;
+mod indexed;
+mod odd;
 mod reports;
+mod resync;
 mod sample;
 mod timeline;

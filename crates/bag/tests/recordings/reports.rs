@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use mcap::records::op;
-use ros2_memory_bag::{Bag, BagError, DamageKind, Direction, ReadOptions, Timeline, Verdict};
+use ros2_memory_bag::{
+    Bag, BagError, Damage, DamageKind, Direction, ReadOptions, Timeline, Verdict,
+};
 use ros2_memory_testkit::bags::{Layout, bag_bytes};
 use ros2_memory_time::TimeRange;
 
@@ -340,12 +342,33 @@ fn br_200_a_chunk_that_declares_64_gib_is_refused_and_the_others_are_served() {
         HandChunk { uncompressed_size: 64 << 30, ..good(2) },
         HandChunk { uncompressed_size: u64::MAX, ..good(2) },
         HandChunk { compression: "lz4", uncompressed_size: 64 << 30, ..good(2) },
-        HandChunk { stored_size: u64::MAX, ..good(2) },
-        HandChunk { stored_size: 64 << 30, compression: "", ..good(2) },
+        HandChunk { stored_size: u64::MAX, crc: 1, ..good(2) },
+        HandChunk { stored_size: 64 << 30, crc: 0, compression: "", ..good(2) },
     ] {
         let (bag, served) = Scratch::new().serve(&chunked(&[good(1), bad, good(3)]).0);
         assert_eq!(times(&served), [1, 3]);
         assert_eq!(bag.contents().n_damaged_chunks(), 1);
+    }
+}
+
+#[test]
+fn br_200_a_stored_size_that_is_a_lie_costs_nothing_where_the_checksum_fits() {
+    let good = |t| HandChunk::zstd(&message(1, t, b"x"));
+    let plain = |t| HandChunk::plain(message(1, t, b"x"));
+    for bad in [
+        HandChunk { stored_size: u64::MAX, ..good(2) },
+        HandChunk { stored_size: good(2).stored_size + 60, ..good(2) },
+        HandChunk { stored_size: 64 << 30, ..plain(2) },
+    ] {
+        let (bytes, starts) = chunked(&[good(1), bad, good(3)]);
+        let (bag, served) = Scratch::new().serve(&bytes);
+        assert_eq!(times(&served), [1, 2, 3], "{:?}", bag.contents());
+        let damage = &bag.contents().damage;
+        assert!(
+            matches!(damage.as_slice(), [Damage { offset, kind: DamageKind::ChunkRecord { .. } }]
+            if *offset == starts[1]),
+            "{damage:?}"
+        );
     }
 }
 
@@ -374,11 +397,17 @@ fn br_200_records_of_absurd_lengths_end_the_scan_where_they_stand() {
             hand.put(&message(1, 5, b"x"));
             hand.put(&lying_record(opcode, length, b"abc"));
             assert_eq!(times(&Scratch::new().serve(&hand.0).1), [5]);
-            // Closed, with a chunk behind it that only the index finds.
+            // Closed, with a chunk behind it.
             let chunk = hand.put(&HandChunk::plain(message(1, 6, b"y")).record());
             let (bag, served) = Scratch::new().serve(&hand.close(&[chunk]));
             assert_eq!(times(&served), [5, 6]);
-            assert!(matches!(bag.contents().damage[0].kind, DamageKind::Truncated { .. }));
+            let damage = &bag.contents().damage[0];
+            let bytes = chunk - damage.offset;
+            assert!(
+                matches!(&damage.kind, DamageKind::Skipped { bytes: b, reason }
+                    if *b == bytes && matches!(**reason, DamageKind::Truncated { .. })),
+                "{damage:?}"
+            );
         }
     }
 }
@@ -406,16 +435,17 @@ fn a_footer_that_points_anywhere_costs_nothing() {
 }
 
 #[test]
-fn a_chunk_that_became_another_record_is_missed() {
+fn a_chunk_that_became_another_record_is_served_and_said() {
     let chunks: Vec<HandChunk> =
         (1..4).map(|time| HandChunk::plain(message(1, time, b"x"))).collect();
-    for opcode in [op::METADATA, op::MESSAGE_INDEX, op::DATA_END, op::FOOTER, 0x86, 0xFF] {
+    for opcode in [0, op::SCHEMA, op::MESSAGE, op::METADATA, op::DATA_END, op::FOOTER, 0x86, 0xFF] {
         let (mut bytes, starts) = chunked(&chunks);
         bytes[starts[1] as usize] = opcode;
         let (bag, served) = Scratch::new().serve(&bytes);
-        assert_eq!(times(&served), [1, 3], "{opcode:#x}");
-        let damage = &bag.contents().damage;
-        assert_eq!((damage[0].offset, &damage[0].kind), (starts[1], &DamageKind::NoChunk));
+        assert_eq!(times(&served), [1, 2, 3], "{opcode:#x}");
+        let length = starts[2] - starts[1] - 9;
+        let kind = DamageKind::ChunkRecord { opcode, length, expected: length };
+        assert_eq!(bag.contents().damage, [Damage { offset: starts[1], kind }]);
     }
 }
 
