@@ -4,7 +4,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ros2_memory_bag::{TimelinePart, run_key};
+use ros2_memory_bag::{Losses, TimelinePart, Verdict, run_key};
 use ros2_memory_msg::canonical_type_name;
 use ros2_memory_time::LogTime;
 
@@ -33,8 +33,12 @@ pub struct BagInfo {
     pub n_metadata: u64,
     /// Splits that their writer has not closed.
     pub unclosed: Vec<PathBuf>,
+    /// Splits of which the file's own index was believed, and not every byte read.
+    pub unverified: Vec<PathBuf>,
     /// What is wrong, with the file and place.
     pub damage: Vec<String>,
+    /// What that cost.
+    pub losses: Losses,
 }
 
 /// What a bag holds of one topic.
@@ -63,6 +67,7 @@ fn one(parts: &[&TimelinePart]) -> BagInfo {
     let mut topics: BTreeMap<String, TopicInfo> = BTreeMap::new();
     let mut chunks: BTreeMap<&'static str, u64> = BTreeMap::new();
     let mut damage = Vec::new();
+    let mut losses = Losses::default();
     for part in parts {
         let contents = &part.contents;
         for channel in &contents.declared.channels {
@@ -83,6 +88,7 @@ fn one(parts: &[&TimelinePart]) -> BagInfo {
                 }
             }
         }
+        losses += contents.losses();
         damage.extend(contents.damage.iter().map(|damage| {
             format!("{}: at byte {}: {}", part.path.display(), damage.offset, damage.kind)
         }));
@@ -107,7 +113,13 @@ fn one(parts: &[&TimelinePart]) -> BagInfo {
             .filter(|part| !part.contents.is_closed())
             .map(|part| part.path.to_path_buf())
             .collect(),
+        unverified: parts
+            .iter()
+            .filter(|part| part.contents.chunks.iter().any(|c| c.verdict == Verdict::Claimed))
+            .map(|part| part.path.to_path_buf())
+            .collect(),
         damage,
+        losses,
     }
 }
 

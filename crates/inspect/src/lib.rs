@@ -1,17 +1,20 @@
-//! Looking at bags: what they hold ([`info`]), and their messages as text ([`cat`]).
+//! Looking at bags: what they hold ([`info`]), their messages as text ([`cat`]), and what is wrong
+//! with them ([`diagnose`]).
 //!
-//! Both take files and folders anywhere and need no catalog.
+//! All take files and folders anywhere and need no catalog.
 
 #![forbid(unsafe_code)]
 
 mod cat;
+mod doctor;
 mod error;
 mod files;
 mod info;
 mod text;
 
 pub use cat::{CatOptions, CatReport, cat};
+pub use doctor::{Diagnosis, Fault, FileDiagnosis, diagnose};
 pub use error::InspectError;
-pub use files::{OpenedFiles, open_files};
+pub use files::{OpenedFiles, open_files, open_files_by_index};
 pub use info::{BagInfo, TopicInfo, info};
-pub use text::{info_json, info_text};
+pub use text::{diagnosis_json, diagnosis_text, info_json, info_text};

@@ -1,10 +1,11 @@
 //! What a bag holds, for people and for programs.
 
 use jiff::{Timestamp, tz::TimeZone};
+use ros2_memory_bag::{Losses, Severity};
 use ros2_memory_time::LogTime;
 use serde_json::{Value as Json, json};
 
-use crate::BagInfo;
+use crate::{BagInfo, Fault, FileDiagnosis};
 
 /// What a bag holds, with the field names and the order of `ros2 bag info`.
 pub fn info_text(info: &BagInfo) -> String {
@@ -42,7 +43,13 @@ pub fn info_text(info: &BagInfo) -> String {
         let names = info.unclosed.iter().map(|file| file.display().to_string());
         push_list(&mut lines, "Not closed:", names);
     }
+    if !info.unverified.is_empty() {
+        let names = info.unverified.iter().map(|file| file.display().to_string());
+        let said = "by their own index; `ros2-memory doctor` reads every byte of".to_owned();
+        push_list(&mut lines, "Not verified:", std::iter::once(said).chain(names));
+    }
     if !info.damage.is_empty() {
+        lines.push(("Lost:", losses_text(&info.losses)));
         push_list(&mut lines, "Damage:", info.damage.iter().cloned());
     }
     let mut text = String::new();
@@ -77,7 +84,75 @@ pub fn info_json(info: &BagInfo) -> Json {
         "attachments": info.n_attachments,
         "metadata": info.n_metadata,
         "unclosed": info.unclosed,
+        "unverified": info.unverified,
         "damage": info.damage,
+        "losses": losses_json(&info.losses),
+    })
+}
+
+/// What is wrong with one recording, a line each; one line when nothing is.
+pub fn diagnosis_text(file: &FileDiagnosis) -> String {
+    let path = file.path.display();
+    let mut text = format!(
+        "{path}: {}; {} messages in {} chunks, {} with a checksum that is right\n",
+        verdict(file),
+        file.n_messages,
+        file.n_chunks,
+        file.n_verified
+    );
+    if file.losses != Losses::default() {
+        text.push_str(&format!("  lost: {}\n", losses_text(&file.losses)));
+    }
+    for Fault { severity, offset, about, text: what } in &file.faults {
+        let place = offset.map_or_else(String::new, |offset| format!("at byte {offset}: "));
+        text.push_str(&format!("  {} ({about}): {place}{what}\n", severity.as_str()));
+    }
+    text
+}
+
+/// What is wrong with one recording, for programs.
+pub fn diagnosis_json(file: &FileDiagnosis) -> Json {
+    json!({
+        "file": file.path,
+        "verdict": verdict(file),
+        "is_closed": file.is_closed,
+        "message_count": file.n_messages,
+        "chunk_count": file.n_chunks,
+        "verified_chunk_count": file.n_verified,
+        "losses": losses_json(&file.losses),
+        "faults": file.faults.iter().map(|fault| json!({
+            "severity": fault.severity.as_str(),
+            "about": fault.about,
+            "offset": fault.offset,
+            "text": fault.text,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn verdict(file: &FileDiagnosis) -> &'static str {
+    match file.worst() {
+        Some(Severity::CostsData) => "damaged",
+        _ if !file.is_closed => "not closed",
+        Some(Severity::MisleadsReaders) => "whole, but its index misleads readers that believe it",
+        Some(Severity::Information) | None => "well",
+    }
+}
+
+fn losses_text(losses: &Losses) -> String {
+    let Losses { chunks, chunk_bytes, breaks, skipped_bytes, messages } = losses;
+    format!(
+        "{chunks} chunks of {chunk_bytes} bytes, {skipped_bytes} bytes at {breaks} breaks, \
+         {messages} messages that cannot be served"
+    )
+}
+
+fn losses_json(losses: &Losses) -> Json {
+    json!({
+        "chunks": losses.chunks,
+        "chunk_bytes": losses.chunk_bytes,
+        "breaks": losses.breaks,
+        "skipped_bytes": losses.skipped_bytes,
+        "messages": losses.messages,
     })
 }
 

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 mod common;
+#[path = "common/lines.rs"]
+mod lines;
 
 use std::{
     fs,
@@ -25,7 +27,10 @@ use ros2_memory_testkit::{
 };
 use serde_json::{Value, json};
 
-use self::common::{lines, opened, types};
+use self::{
+    common::{opened, types},
+    lines::lines,
+};
 
 const START_NS: u64 = 1_750_000_000_000_000_000;
 const TOPICS: [(&str, Kind); 4] = [

@@ -6,13 +6,15 @@
 #![cfg(test)]
 
 mod common;
+#[path = "common/lines.rs"]
+mod lines;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
 use ros2_memory_inspect::{CatOptions, info, info_json};
 use serde_json::{Value, json};
 
-use self::common::{lines, opened};
+use self::{common::opened, lines::lines};
 
 /// The rows of the list that are MCAP files which are there, with their paths.
 fn rows() -> Vec<(PathBuf, Value)> {
@@ -94,11 +96,17 @@ fn topics_found(row: &Value) -> BTreeMap<String, (String, u64)> {
     topics
         .map(|(name, found)| {
             // A channel without a type has a dash there.
-            let types = found[0].as_str().unwrap().trim_start_matches('-').replace("/msg/", "/");
-            (name.clone(), (types, found[1].as_u64().unwrap()))
+            let types = found[0].as_str().unwrap().trim_start_matches('-');
+            let types = types.replace("/msg/", "/").replace("::msg::dds_::", "/");
+            (ros_topic(name), (types.replace("_/", "/"), found[1].as_u64().unwrap()))
         })
         .filter(|(_, (_, count))| *count > 0)
         .collect()
+}
+
+/// The name of ROS for a topic that DDS knows as `rt/name`.
+fn ros_topic(topic: &str) -> String {
+    topic.strip_prefix("rt").filter(|rest| rest.starts_with('/')).unwrap_or(topic).to_owned()
 }
 
 fn span(row: &Value) -> (u64, u64) {
@@ -122,7 +130,8 @@ fn cat_shows_the_values_that_others_decoded() {
         assert!(lines.is_sorted_by_key(|line| digits(line, "log_time_ns")), "{name}");
         files += 1;
         for (topic, found) in topics {
-            let shown: Vec<&Value> = lines.iter().filter(|line| line["topic"] == *topic).collect();
+            let topic = ros_topic(topic);
+            let shown: Vec<&Value> = lines.iter().filter(|line| line["topic"] == topic).collect();
             assert_eq!(json!(shown.len()), found["count"], "{name} {topic}");
             for (line, found) in shown
                 .first()

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use ros2_memory_bag::ReadOptions;
+use ros2_memory_bag::{Losses, ReadOptions};
 use ros2_memory_catalog::{BagView, Catalog, CatalogError, Snapshot};
 use ros2_memory_time::LogTime;
 use serde_json::{Map, Value};
@@ -159,8 +159,10 @@ impl Memory {
     /// What the memory holds and has met, for `/metrics` and `/healthz`.
     pub fn metrics(&self) -> Vec<Metric> {
         let snapshot = self.0.catalog.last_snapshot();
-        let damaged: u64 =
-            snapshot.damaged().iter().map(|entry| entry.contents.n_damaged_chunks()).sum();
+        let mut lost = Losses::default();
+        for entry in snapshot.damaged() {
+            lost += entry.contents.losses();
+        }
         let with_damage = snapshot.damaged().len();
         let open = snapshot.bags().iter().filter(|bag| !bag.entry.contents.is_closed()).count();
         let newest = snapshot.time_span().map_or(0.0, |(_, last)| last.to_unix_s());
@@ -174,7 +176,27 @@ impl Memory {
             gauge("messages", "Messages that can be served", number(snapshot.n_messages())),
             gauge("bags_unclosed", "Bags without their ending", number(open as u64)),
             gauge("bags_damaged", "Bags in which something is wrong", number(with_damage as u64)),
-            gauge("chunks_damaged", "Chunks that are not served", number(damaged)),
+            gauge("chunks_damaged", "Chunks that are not served", number(lost.chunks)),
+            gauge(
+                "chunks_damaged_bytes",
+                "Stored bytes of chunks that are not served",
+                number(lost.chunk_bytes),
+            ),
+            gauge(
+                "breaks",
+                "Places where no record could be read and the next whole one was searched for",
+                number(lost.breaks),
+            ),
+            gauge(
+                "breaks_skipped_bytes",
+                "Bytes between these places and the next whole records",
+                number(lost.skipped_bytes),
+            ),
+            gauge(
+                "messages_unserved",
+                "Messages of no declared channel, or dated after 2262",
+                number(lost.messages),
+            ),
             gauge(
                 "files_refused",
                 "Files that bear the name of a recording and cannot be indexed",

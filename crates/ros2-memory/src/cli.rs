@@ -53,6 +53,15 @@ pub(crate) enum Command {
                       last message. Numbers that are not finite are null."
     )]
     Cat(CatArgs),
+    /// What is wrong with recordings: every byte is read, every message decoded, and each file's
+    /// own index compared with what is there.
+    #[command(
+        after_help = "Examples:\n  ros2-memory doctor ~/bags/run_20261130T104400Z\n  ros2-memory \
+                      doctor --json drive.mcap\n  ros2-memory doctor            the configured \
+                      bag directory\n\nExit codes: 0 when no data is lost, 3 when some is, 1 when \
+                      nothing could be read."
+    )]
+    Doctor(DoctorArgs),
     /// Check or show the resolved configuration.
     Config(ConfigArgs),
     /// Make a synthetic robot history with known truth, and serve it.
@@ -153,6 +162,20 @@ pub(crate) struct CatArgs {
     /// Folders of .msg files, for recordings that hold no definitions.
     #[arg(long, value_name = "DIR")]
     pub(crate) msg_path: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Recordings, or folders of them at any depth [default: the configured bag directory].
+    pub(crate) paths: Vec<PathBuf>,
+    /// For programs: one JSON array.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Folders of .msg files, for recordings that hold no definitions.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) msg_path: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) config: ConfigOptions,
 }
 
 #[derive(Debug, Args)]

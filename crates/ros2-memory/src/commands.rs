@@ -3,6 +3,7 @@
 mod cat;
 mod config;
 mod demo;
+mod doctor;
 mod index;
 mod info;
 mod query;
@@ -19,6 +20,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Query(args) => query::run(args),
         Command::Info(args) => info::run(&args),
         Command::Cat(args) => cat::run(args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Config(args) => config::run(args.command),
         Command::Demo(args) => demo::run(args),
     }

@@ -6,7 +6,6 @@ use ros2_memory_bag::ReadOptions;
 use ros2_memory_config::{Loader, load_definitions};
 use ros2_memory_inspect::{CatOptions, CatReport, InspectError, OpenedFiles, cat, open_files};
 use ros2_memory_query::TypeCache;
-use serde_json::Value;
 
 pub(crate) fn opened(paths: &[PathBuf]) -> OpenedFiles {
     open_files(paths, &ReadOptions::default(), &|_, _| {})
@@ -18,14 +17,14 @@ pub(crate) fn types() -> TypeCache {
     TypeCache::new(Arc::new(load_definitions(&[]).library), loaded.schema_map())
 }
 
-/// The lines that `cat` writes.
-pub(crate) fn lines(
+/// What `cat` writes.
+pub(crate) fn text(
     paths: &[PathBuf],
     options: &CatOptions,
-) -> Result<(Vec<Value>, CatReport), InspectError> {
+) -> Result<(String, CatReport), InspectError> {
     let mut out = Vec::new();
     let report = cat(opened(paths).parts, options, &ReadOptions::default(), &types(), &mut out)?;
     let text = String::from_utf8(out).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'));
-    Ok((text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), report))
+    Ok((text, report))
 }

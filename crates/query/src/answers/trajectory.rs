@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ros2_memory_bag::Direction;
-use ros2_memory_msg::{Plan, PlanReader};
+use ros2_memory_msg::PlanReader;
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 

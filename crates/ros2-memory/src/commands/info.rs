@@ -1,5 +1,5 @@
 use ros2_memory_bag::ReadOptions;
-use ros2_memory_inspect::{info, info_json, info_text, open_files};
+use ros2_memory_inspect::{info, info_json, info_text, open_files_by_index};
 use serde_json::Value;
 
 use crate::{
@@ -10,8 +10,8 @@ use crate::{
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
     let bar = Bar::new("reading");
-    let opened =
-        open_files(&args.paths, &ReadOptions::default(), &|done, total| bar.tell(done, total));
+    let tell = |done, total| bar.tell(done, total);
+    let opened = open_files_by_index(&args.paths, &ReadOptions::default(), &tell);
     drop(bar);
     for problem in &opened.problems {
         say(problem);

@@ -9,6 +9,7 @@ fn help_texts_are_as_they_were_agreed() {
         vec!["query"],
         vec!["info"],
         vec!["cat"],
+        vec!["doctor"],
         vec!["config"],
         vec!["config", "check"],
         vec!["config", "show"],
