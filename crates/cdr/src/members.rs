@@ -220,8 +220,8 @@ mod tests {
     use super::*;
     use crate::{Primitive, Scalar};
 
-    fn number(cursor: &mut Cursor<'_>, kind: Primitive) -> f64 {
-        cursor.scalar(kind).unwrap().as_f64()
+    fn number(cursor: &mut Cursor<'_>, kind: Primitive) -> Scalar {
+        cursor.scalar(kind).unwrap()
     }
 
     #[test]
@@ -229,17 +229,17 @@ mod tests {
         let payload = [0, 9, 0, 0, 6, 0, 0, 0, 1, 0, 0, 0, 9, 9, 0, 0, 7, 0, 0, 0];
         let mut c = Cursor::new(&payload).unwrap();
         let frame = c.enter().unwrap();
-        assert_eq!(number(&mut c, Primitive::U32), 1.0);
+        assert_eq!(number(&mut c, Primitive::U32), Scalar::U64(1));
         assert_eq!(c.remaining(), 2);
         c.leave(frame);
-        assert_eq!(number(&mut c, Primitive::U32), 7.0);
+        assert_eq!(number(&mut c, Primitive::U32), Scalar::U64(7));
     }
 
     #[test]
     fn xcdr2_aligns_to_four_bytes_at_most() {
         let payload = [&[0, 7, 0, 0, 1, 0, 0, 0][..], &2.5f64.to_le_bytes()].concat();
         let mut c = Cursor::new(&payload).unwrap();
-        assert_eq!(number(&mut c, Primitive::U8), 1.0);
+        assert_eq!(number(&mut c, Primitive::U8), Scalar::U64(1));
         assert_eq!(c.scalar(Primitive::F64), Ok(Scalar::F64(2.5)));
     }
 
@@ -286,10 +286,10 @@ mod tests {
         let payload = [&[0, 3, 0, 0][..], list, &2.5f64.to_le_bytes(), &end].concat();
         let mut c = Cursor::new(&payload).unwrap();
         let mut first = c.next_member().unwrap().unwrap();
-        assert_eq!((first.id, number(&mut first.value, Primitive::U32)), (1, 7.0));
+        assert_eq!((first.id, number(&mut first.value, Primitive::U32)), (1, Scalar::U64(7)));
         let mut second = c.next_member().unwrap().unwrap();
         assert!(second.must_understand);
-        assert_eq!((second.id, number(&mut second.value, Primitive::F64)), (2, 2.5));
+        assert_eq!((second.id, number(&mut second.value, Primitive::F64)), (2, Scalar::F64(2.5)));
         assert!(c.next_member().unwrap().is_none());
     }
 

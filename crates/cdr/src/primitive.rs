@@ -43,9 +43,9 @@ impl Primitive {
     #[inline]
     pub fn read_at(self, bytes: &[u8], offset: usize, order: ByteOrder) -> Option<Scalar> {
         let rest = bytes.get(offset..)?;
-        // Doubles in the machine's order are most of what is asked for.
-        if self == Self::F64 && order == ByteOrder::NATIVE {
-            return rest.first_chunk().map(|bytes| Scalar::F64(f64::from_ne_bytes(*bytes)));
+        // Doubles as ROS 2 writes them are most of what is asked for.
+        if self == Self::F64 && order == ByteOrder::Little {
+            return rest.first_chunk().map(|bytes| Scalar::F64(f64::from_le_bytes(*bytes)));
         }
         self.read(rest.get(..self.size())?, order)
     }

@@ -8,8 +8,10 @@
 
 pub mod bags;
 pub mod content;
+pub mod mcap_bytes;
 pub mod odd_files;
 pub mod oracle;
 pub mod payload;
 pub mod prng;
 pub mod random_sets;
+pub mod typed;

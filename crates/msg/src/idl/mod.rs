@@ -7,9 +7,11 @@
 //!
 //! Source: OMG IDL 4.2; for `ros2idl` the MCAP registry and rosidl's generated files.
 
+mod annotations;
 mod parse;
 mod resolve;
 mod token;
+mod types;
 
 use crate::{Definition, DefinitionError};
 
