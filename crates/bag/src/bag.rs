@@ -227,7 +227,7 @@ impl Bag {
             stored
         } else {
             inflater
-                .inflate(chunk.compression, stored, chunk.len, limit, inflated)
+                .inflate(chunk.compression, stored, chunk.len, chunk.crc != 0, limit, inflated)
                 .map_err(damaged)?;
             inflated
         };

@@ -17,6 +17,7 @@ impl std::fmt::Debug for Inflater {
 impl Inflater {
     /// Fills `buffer` with the `declared` bytes that `stored` inflates to.
     ///
+    /// `has_crc` says that the caller compares a checksum of them with the writer's.
     /// The buffer is reserved for the declared size, never grown past it, and only the part that
     /// is written is touched: a small file that declares much costs address space, no memory.
     pub(crate) fn inflate(
@@ -24,6 +25,7 @@ impl Inflater {
         compression: Compression,
         stored: &[u8],
         declared: u64,
+        has_crc: bool,
         limit: u64,
         buffer: &mut Vec<u8>,
     ) -> Result<(), DamageKind> {
@@ -59,10 +61,16 @@ impl Inflater {
             Compression::Lz4 => {
                 // LZ4 cannot expand a byte to more than 255.
                 buffer.reserve_exact(wanted.min(stored.len().saturating_mul(255)));
-                lz4_flex::frame::FrameDecoder::new(stored)
+                let outcome = lz4_flex::frame::FrameDecoder::new(stored)
                     .take(declared.saturating_add(1))
-                    .read_to_end(buffer)
-                    .map_err(failed)?;
+                    .read_to_end(buffer);
+                // What is wrong behind the last byte, such as a missing end mark, is no matter
+                // where a checksum says that the bytes are right.
+                if let Err(error) = outcome
+                    && !(has_crc && buffer.len() as u64 == declared)
+                {
+                    return Err(failed(error));
+                }
             }
         }
         if buffer.len() as u64 != declared {
@@ -110,7 +118,7 @@ mod tests {
     ) -> Result<Vec<u8>, DamageKind> {
         let mut buffer = Vec::new();
         Inflater::default()
-            .inflate(compression, stored, declared, 1 << 20, &mut buffer)
+            .inflate(compression, stored, declared, false, 1 << 20, &mut buffer)
             .map(|()| buffer)
     }
 
@@ -165,6 +173,29 @@ mod tests {
             let other = [&stored[..stored.len() / 2], &[0xA5; 400_000]].concat();
             assert!(!Inflater::is_first_part(compression, &other, len, 1 << 30));
         }
+    }
+
+    #[test]
+    fn a_frame_without_its_end_mark_is_left_to_the_checksum() {
+        use std::io::Write;
+        let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        encoder.write_all(b"some words").unwrap();
+        let mut stored = encoder.finish().unwrap();
+        stored.pop();
+        let mut buffer = Vec::new();
+        let mut inflate = |has_crc| {
+            Inflater::default().inflate(
+                Compression::Lz4,
+                &stored,
+                10,
+                has_crc,
+                1 << 20,
+                &mut buffer,
+            )
+        };
+        assert!(inflate(false).is_err());
+        assert_eq!(inflate(true), Ok(()));
+        assert_eq!(buffer, b"some words");
     }
 
     #[test]

@@ -92,22 +92,23 @@ pub fn info_json(info: &BagInfo) -> Json {
 
 /// What is wrong with one recording, a line each; one line when nothing is.
 pub fn diagnosis_text(file: &FileDiagnosis) -> String {
-    let path = file.path.display();
-    let mut text = format!(
-        "{path}: {}; {} messages in {} chunks, {} with a checksum that is right\n",
+    let mut lines = vec![format!(
+        "{}: {}; {} messages in {} chunks, {} with a checksum that is right",
+        file.path.display(),
         verdict(file),
         file.n_messages,
         file.n_chunks,
         file.n_verified
-    );
+    )];
     if file.losses != Losses::default() {
-        text.push_str(&format!("  lost: {}\n", losses_text(&file.losses)));
+        lines.push(format!("  lost: {}", losses_text(&file.losses)));
     }
-    for Fault { severity, offset, about, text: what } in &file.faults {
+    lines.extend(file.faults.iter().map(|fault| {
+        let Fault { severity, offset, about, text } = fault;
         let place = offset.map_or_else(String::new, |offset| format!("at byte {offset}: "));
-        text.push_str(&format!("  {} ({about}): {place}{what}\n", severity.as_str()));
-    }
-    text
+        format!("  {} ({about}): {place}{text}", severity.as_str())
+    }));
+    lines.join("\n") + "\n"
 }
 
 /// What is wrong with one recording, for programs.

@@ -310,6 +310,7 @@ impl Walk<'_> {
                 chunk.compression,
                 stored,
                 chunk.len,
+                chunk.crc != 0,
                 limit,
                 &mut self.inflated,
             );

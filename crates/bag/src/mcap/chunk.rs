@@ -287,8 +287,14 @@ impl Pass<'_> {
             if let Some(hash) = &mut data_hash {
                 hash.take(chunk.offset, stored);
             }
-            let inflated =
-                self.inflater.inflate(chunk.compression, stored, chunk.len, limit, self.inflated);
+            let inflated = self.inflater.inflate(
+                chunk.compression,
+                stored,
+                chunk.len,
+                chunk.crc != 0,
+                limit,
+                self.inflated,
+            );
             if let Err(kind) = inflated {
                 return Ok(Err(kind));
             }

@@ -284,7 +284,8 @@ impl Pass<'_> {
             return Ok(Step::Broken(DamageKind::Zeros));
         }
         if let Some(inside) = self.swallowed(position, op, next)? {
-            let kind = DamageKind::Overlap { length: body_len, room: inside - body_at };
+            let kind =
+                DamageKind::Overlap { length: body_len, room: inside.saturating_sub(body_at) };
             self.break_at(position, inside, kind);
             return Ok(Step::Next(inside));
         }
