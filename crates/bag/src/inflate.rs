@@ -170,7 +170,7 @@ mod tests {
                     "{compression:?} at {cut}"
                 );
             }
-            let other = [&stored[..stored.len() / 2], &[0xA5; 400_000]].concat();
+            let other = [&stored[..stored.len() / 2], &vec![0xA5; 400_000][..]].concat();
             assert!(!Inflater::is_first_part(compression, &other, len, 1 << 30));
         }
     }
