@@ -7,7 +7,7 @@ use ros2_memory_cdr::{CdrError, Cursor};
 use crate::{
     DecodeError, DecodeLimits, FieldPath, FieldType, MessageEncoding, PathError, Schema, Value,
     decode::{Budget, Failure, decode_within},
-    read::read,
+    read::{EMPTY_WEIGHT, read},
     skip::skip,
     wanted::{Wanted, visit_wanted},
 };
@@ -227,7 +227,7 @@ fn run<'a, V: FnMut(usize, Value<'a>)>(
                 };
                 if schema.min_size(element) == 0 {
                     // Nothing in the payload bounds elements that take no bytes.
-                    budget.spend(len, cursor.offset())?;
+                    budget.spend(len.saturating_mul(EMPTY_WEIGHT), cursor.offset())?;
                 }
                 let mut at = at.iter().peekable();
                 for i in 0..len {

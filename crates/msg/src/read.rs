@@ -9,6 +9,9 @@ use crate::{
     spread,
 };
 
+/// What a value without bytes counts for: nothing in the payload bounds how many there are.
+pub(crate) const EMPTY_WEIGHT: usize = 64;
+
 pub(crate) fn read_struct<'a>(
     schema: &'a Schema,
     ty: &'a StructType,
@@ -17,7 +20,8 @@ pub(crate) fn read_struct<'a>(
     budget: &mut Budget,
 ) -> Result<Struct<'a>, DecodeError> {
     let failed = |source| at_field(ty, "", source);
-    budget.spend(ty.fields.len(), cursor.offset()).map_err(failed)?;
+    let n_values = if ty.min_size == 0 { EMPTY_WEIGHT } else { ty.fields.len() };
+    budget.spend(n_values, cursor.offset()).map_err(failed)?;
     let fields = match layout {
         Extensibility::Final => read_fields(schema, ty, cursor, budget)?,
         Extensibility::Appendable => {
@@ -226,7 +230,9 @@ fn read_list<'a>(
         }));
     }
     let n_kept = len.min(budget.max_items());
-    budget.spend(n_kept, cursor.offset())?;
+    let is_empty = schema.min_size(element) == 0;
+    let weight = if is_empty { EMPTY_WEIGHT } else { 1 };
+    budget.spend(n_kept.saturating_mul(weight), cursor.offset())?;
     let mut items = Vec::with_capacity(n_kept);
     if takes_no_bytes(schema, element, cursor) {
         // One is as good as another: the number that is left out may be any.
@@ -247,7 +253,14 @@ fn read_list<'a>(
 }
 
 /// Whether every value of `ty` is empty, so that moving behind any number of them is moving
-/// nowhere. A mutable or appendable value has a header even then.
+/// nowhere. A mutable or appendable value has a header even then, and in XCDR2 an array, too.
 pub(crate) fn takes_no_bytes(schema: &Schema, ty: &FieldType, cursor: &Cursor<'_>) -> bool {
-    schema.min_size(ty) == 0 && schema.is_plain_in(cursor.encoding())
+    let encoding = cursor.encoding();
+    match ty {
+        _ if schema.is_plain_in(encoding) => schema.min_size(ty) == 0,
+        FieldType::Struct(id) => {
+            encoding.extensibility == Extensibility::Final && schema.struct_type(*id).is_nothing
+        }
+        _ => false,
+    }
 }

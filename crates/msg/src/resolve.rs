@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use ros2_memory_cdr::Primitive;
+use ros2_memory_cdr::{Extensibility, Primitive};
 
 use crate::{
     Definition, DefinitionError, Field, FieldSpec, FieldType, MAX_DEPTH, MAX_FIELDS,
@@ -117,6 +117,8 @@ impl<'f, 'd> Resolver<'f, 'd> {
             extensibility: definition.extensibility,
             filler_bytes: definition.filler_bytes,
             min_size: 1,
+            n_leaves: 0,
+            is_nothing: false,
             height: 1,
         });
         let fields = definition
@@ -128,8 +130,23 @@ impl<'f, 'd> Resolver<'f, 'd> {
             .iter()
             .fold(0usize, |sum, field| sum.saturating_add(min_size(&self.structs, &field.ty)));
         let height = fields.iter().map(|field| height(&self.structs, &field.ty)).max();
+        let of_struct = |field: &Field| match field.ty {
+            FieldType::Struct(id) => self.structs.get(id),
+            _ => None,
+        };
+        let n_leaves = fields
+            .iter()
+            .map(|field| of_struct(field).map_or(1, |ty| ty.n_leaves))
+            .fold(1, usize::saturating_add);
+        let is_nothing = definition.filler_bytes == 0
+            && matches!(definition.extensibility, None | Some(Extensibility::Final))
+            && fields.iter().all(|field| {
+                !field.is_optional && of_struct(field).is_some_and(|ty| ty.is_nothing)
+            });
         if let Some(ty) = self.structs.get_mut(id) {
             ty.height = height.unwrap_or(0) + 1;
+            ty.n_leaves = n_leaves;
+            ty.is_nothing = is_nothing;
             ty.min_size = if fields.is_empty() { ty.filler_bytes } else { size };
             ty.fields = fields;
         }

@@ -38,6 +38,10 @@ pub struct StructType {
     pub(crate) filler_bytes: usize,
     /// The fewest bytes a value can take where all its fields are there and have no headers.
     pub(crate) min_size: usize,
+    /// How many fields it has with those of its structs counted, lists as one; saturating.
+    pub(crate) n_leaves: usize,
+    /// Whether a value takes no bytes in any encoding that puts no headers around it.
+    pub(crate) is_nothing: bool,
     /// How many types deep it goes, itself and its arrays counted.
     pub(crate) height: usize,
 }
@@ -174,6 +178,8 @@ impl Schema {
             extensibility: None,
             filler_bytes: 0,
             min_size: 0,
+            n_leaves: 0,
+            is_nothing: true,
             height: 1,
         };
         Self { structs: vec![root], message_encoding: MessageEncoding::Json, has_headers: false }

@@ -17,6 +17,8 @@ pub(crate) fn skip(
         FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), 1),
         FieldType::String => cursor.skip_string(),
         FieldType::WString => cursor.wstring().map(drop),
+        // Its parts may be without number, each of no bytes.
+        FieldType::Struct(_) if takes_no_bytes(schema, ty, cursor) => Ok(()),
         FieldType::Struct(id) => skip_struct(schema, schema.struct_type(*id), cursor),
         FieldType::Array(..) if is_of_primitives(ty) => skip_dimension(schema, ty, cursor),
         FieldType::Array(..) if cursor.skip_collection()? => Ok(()),

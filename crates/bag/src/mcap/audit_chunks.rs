@@ -73,7 +73,8 @@ impl ChunkAudit {
             last: None,
         };
         let mut position = MAGIC.len() as u64;
-        while position + HEADER_LEN as u64 <= end {
+        // A length may be anything.
+        while position.saturating_add(HEADER_LEN as u64) <= end {
             let next = walk.record(position, end, &truths)?;
             position = match next {
                 Some(next) => next,

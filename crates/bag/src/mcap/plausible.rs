@@ -75,7 +75,7 @@ impl Pass<'_> {
         );
         let body_at = at + HEADER_LEN as u64;
         let end = body_at.saturating_add(body_len);
-        if !has_own || (end <= self.len && self.leads_on(end)?) {
+        if !has_own || (end <= self.len && self.leads_on_behind(at, op, end)?) {
             return Ok(None);
         }
         let mut own = own_len(op, self.head(at)?.get(HEADER_LEN..).unwrap_or_default());

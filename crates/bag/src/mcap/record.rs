@@ -166,22 +166,33 @@ impl ChannelRecord {
             && fields.bytes().is_ok_and(|encoding| str::from_utf8(encoding).is_ok())
             && fields.bytes().is_ok()
             && fields.0.is_empty()
-            && Self::parse(body).is_ok()
+            && Self::parse_whole(body).is_ok_and(|(_, is_whole)| is_whole)
     }
 
+    /// A channel whose metadata is broken is one all the same, with what can be read of that.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, DamageKind> {
+        Self::parse_whole(body).map(|(channel, _)| channel)
+    }
+
+    /// The channel, and whether its metadata could be read to its end.
+    fn parse_whole(body: &[u8]) -> Result<(Self, bool), DamageKind> {
         let mut fields = Fields(body);
         let (id, schema_id) = (fields.u16()?, fields.u16()?);
         let (topic, message_encoding) = (fields.string()?, fields.string()?);
-        let mut metadata = Fields(fields.bytes()?);
+        let stored = fields.bytes();
+        let mut is_whole = stored.is_ok();
+        let mut metadata = Fields(stored.unwrap_or(fields.0));
         let mut offered_qos_profiles = String::new();
         while !metadata.0.is_empty() {
-            let (key, value) = (metadata.bytes()?, metadata.bytes()?);
+            let (Ok(key), Ok(value)) = (metadata.bytes(), metadata.bytes()) else {
+                is_whole = false;
+                break;
+            };
             if key == b"offered_qos_profiles" {
                 offered_qos_profiles = String::from_utf8_lossy(value).into_owned();
             }
         }
-        Ok(Self { id, schema_id, topic, message_encoding, offered_qos_profiles })
+        Ok((Self { id, schema_id, topic, message_encoding, offered_qos_profiles }, is_whole))
     }
 }
 

@@ -309,6 +309,21 @@ impl Pass<'_> {
         Ok(None)
     }
 
+    /// A whole chunk of the summary's index between `position` and `next`.
+    pub(super) fn indexed_inside(
+        &mut self,
+        position: u64,
+        next: u64,
+    ) -> Result<Option<u64>, BagError> {
+        let indexed = self.indexed_chunks()?;
+        let first = indexed.partition_point(|start| *start <= position);
+        let inside = indexed.get(first).copied().filter(|start| *start < next);
+        match inside {
+            Some(at) if self.is_whole_chunk(at)? => Ok(Some(at)),
+            _ => Ok(None),
+        }
+    }
+
     /// Where the summary's index has chunks, ascending; inside the data section only.
     pub(super) fn indexed_chunks(&mut self) -> Result<&[u64], BagError> {
         if self.indexed.is_none() {

@@ -281,7 +281,13 @@ impl Pass<'_> {
             return self.chunk(position, op, body_len);
         }
         if op == 0 {
-            return Ok(Step::Broken(DamageKind::Zeros));
+            if body_len == 0 || !self.leads_on(next)? {
+                return Ok(Step::Broken(DamageKind::Zeros));
+            }
+            // Its opcode was changed, and nothing else of it.
+            self.close_run();
+            self.note(position, DamageKind::Zeros);
+            return Ok(Step::Next(next));
         }
         if let Some(inside) = self.swallowed(position, op, next)? {
             let kind =
@@ -332,7 +338,8 @@ impl Pass<'_> {
     /// length was changed.
     fn swallowed(&mut self, position: u64, op: u8, next: u64) -> Result<Option<u64>, BagError> {
         if self.leads_on(next)? || self.is_confirmed(position, op, next)? {
-            return Ok(None);
+            // Where it leads may look like a record by chance, and a chunk of the index by none.
+            return self.indexed_inside(position, next);
         }
         let hit = self.find(position + 1, position + 1)?;
         Ok(hit.filter(|hit| *hit < next))

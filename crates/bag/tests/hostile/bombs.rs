@@ -19,9 +19,11 @@ use ros2_memory_time::TimeRange;
 use super::{
     allocation::peak_of,
     failures::Failures,
-    rig::{Scratch, indexed, part},
+    rig::{Scratch, part},
 };
 
+/// A chunk may take as much as it declares, up to this configured limit.
+const MAX_CHUNK_BYTES: u64 = 32 << 20;
 /// No file may take more than this over what was held before.
 const PEAK: i64 = 64 << 20;
 /// Nor longer than this.
@@ -94,18 +96,23 @@ fn no_file_makes_the_reader_grow_or_stall() {
 /// Reads a file in every way to its end, keeping nothing.
 fn read(scratch: &Scratch) -> u64 {
     let mut sum = 0;
-    let scanned = scratch.scanned().ok();
-    for bag in scanned.into_iter().chain(indexed(&scratch.path)) {
+    let options = options();
+    let scanned = Bag::open_unindexed(&scratch.path, &options).ok();
+    let indexed = Bag::open_indexed(&scratch.path, &options).ok().flatten();
+    for bag in scanned.into_iter().chain(indexed) {
         sum += drain(&bag, Direction::Forward) + drain(&bag, Direction::Reverse);
     }
     sum
 }
 
+fn options() -> ReadOptions {
+    ReadOptions { max_chunk_bytes: MAX_CHUNK_BYTES, ..ReadOptions::default() }
+}
+
 fn drain(bag: &Bag, direction: Direction) -> u64 {
-    let options = ReadOptions::default();
     let parts = vec![part(bag)];
     let mut timeline =
-        Timeline::new(parts, TimeRange::ALL, direction, options, |_| Some(0), || false);
+        Timeline::new(parts, TimeRange::ALL, direction, options(), |_| Some(0), || false);
     let mut sum = 0;
     while let Some(message) = timeline.next() {
         sum += message.payload.len() as u64;
@@ -191,7 +198,7 @@ fn lying_chunks(all: &mut Vec<(String, Vec<u8>)>) {
         Part::Record(record) => record,
     };
     for (name, codec) in NAMES {
-        for size in [255 << 20, 256 << 20, (256 << 20) + 1, 64 << 30, 1 << 63, u64::MAX] {
+        for size in [31 << 20, 32 << 20, (32 << 20) + 1, 64 << 30, 1 << 63, u64::MAX] {
             for with_crc in [true, false] {
                 let lie = RawChunk { uncompressed_size: size, ..packed(codec, &inner) };
                 let lie = if with_crc { lie } else { RawChunk { crc: 0, ..lie } };
@@ -199,7 +206,7 @@ fn lying_chunks(all: &mut Vec<(String, Vec<u8>)>) {
                 all.push((what, around(vec![Part::Record(chunk(&lie))])));
             }
         }
-        for size in [200 << 20, 1 << 40, u64::MAX] {
+        for size in [30 << 20, 200 << 20, 1 << 40, u64::MAX] {
             let lie = RawChunk { stored_size: size, ..packed(codec, &inner) };
             let what = format!("a {name:?} chunk that says {size} stored bytes");
             all.push((what, around(vec![Part::Record(chunk(&lie))])));
@@ -282,7 +289,7 @@ fn lying_frames(all: &mut Vec<(String, Vec<u8>)>) {
         let head = (128_u32 << 10 << 3) | 2 | u32::from(is_last);
         [&head.to_le_bytes()[..3], &[0]].concat()
     };
-    for size in [100, 4_000, 200 << 20] {
+    for size in [100, 4_000, 30 << 20, 200 << 20] {
         // The frame says 2^60 bytes.
         let huge =
             [&zstd_magic[..], &[0b1110_0000], &(1_u64 << 60).to_le_bytes(), &raw_block(4), b"abcd"];
@@ -351,19 +358,19 @@ fn true_bombs(all: &mut Vec<(String, Vec<u8>)>) {
         message(&RawMessage { channel: 1, sequence: 0, log_time_ns, publish_time_ns: 0, payload })
     };
     for codec in [Codec::Zstd, Codec::Lz4] {
-        let zeros = packed(codec, &private(200 << 20));
+        let zeros = packed(codec, &private(30 << 20));
         all.push((
-            format!("{codec:?}: 200 MiB of zeros"),
+            format!("{codec:?}: 30 MiB of zeros"),
             around(vec![Part::Record(chunk(&zeros))]),
         ));
-        let payload = packed(codec, &big(5_000, 200 << 20));
-        let what = format!("{codec:?}: a message of 200 MiB of zeros");
+        let payload = packed(codec, &big(5_000, 30 << 20));
+        let what = format!("{codec:?}: a message of 30 MiB of zeros");
         all.push((what, around(vec![Part::Record(chunk(&payload))])));
         // Each spans the time of all others, so that all may be open at once.
-        let inner = [big(1_500, 8 << 20), big(9_000, 10)].concat();
+        let inner = [big(1_500, 2 << 20), big(9_000, 10)].concat();
         let raw = RawChunk { start_ns: 1_500, end_ns: 9_000, ..packed(codec, &inner) };
         let overlapping = vec![Part::Record(chunk(&raw)); 16];
-        all.push((format!("{codec:?}: 16 chunks of 8 MiB at one time"), around(overlapping)));
+        all.push((format!("{codec:?}: 16 chunks of 2 MiB at one time"), around(overlapping)));
     }
 }
 

@@ -239,9 +239,6 @@ impl<'a> Subject<'a> {
                 && (is_remembered || self.is_still_declared(m.message.channel, m.holder, change.at))
         });
         let untouched = form(untouched.map(Seen::of).collect());
-        if !change.swallowed.is_empty() && !answer.is_marked && self.is_counted() {
-            note("messages inside another are marked", String::new());
-        }
         let served = form(answer.messages.clone());
         let lost = without(&untouched, &served);
         // An index that is wrong about a chunk costs it, with a mark; a pass then finds it. So

@@ -99,9 +99,9 @@ fn compile_value(
     Ok(())
 }
 
-/// Structs are opened, so that their parts join and lie at offsets of their own, until a program
-/// has this many steps.
-const MAX_OPENED_STEPS: usize = 256;
+/// Structs are opened, so that their parts join and lie at offsets of their own: those of at most
+/// this many fields, until a program has this many steps.
+const MAX_OPENED: usize = 256;
 
 /// Appends the steps that skip `ty`, joined with the step before them where both skip primitives
 /// of one size.
@@ -113,7 +113,9 @@ fn push_skip(ty: &FieldType, schema: &Schema, steps: &mut Vec<Step>) {
             _ => steps.push(Step::Skip(ty.clone())),
         },
         FieldType::String => steps.push(Step::SkipString),
-        FieldType::Struct(id) if steps.len() < MAX_OPENED_STEPS => {
+        FieldType::Struct(id)
+            if steps.len() < MAX_OPENED && schema.struct_type(*id).n_leaves <= MAX_OPENED =>
+        {
             let ty = schema.struct_type(*id);
             if ty.fields.is_empty() {
                 push_skip_primitives(1, ty.filler_bytes, steps);
