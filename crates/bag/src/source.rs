@@ -233,6 +233,8 @@ impl Source {
 pub(crate) struct Window<'s> {
     source: &'s Source,
     buffer: Vec<u8>,
+    /// How many of its bytes are the source's.
+    filled: usize,
     start: u64,
     /// How far to read ahead.
     size: usize,
@@ -248,9 +250,8 @@ impl<'s> Window<'s> {
     }
 
     /// A window that reads at least `size` bytes at once.
-    pub(crate) fn of_size(source: &'s Source, mut buffer: Vec<u8>, size: usize) -> Self {
-        buffer.clear();
-        Self { source, buffer, start: 0, size }
+    pub(crate) fn of_size(source: &'s Source, buffer: Vec<u8>, size: usize) -> Self {
+        Self { source, buffer, filled: 0, start: 0, size }
     }
 
     /// `len` bytes from `offset`.
@@ -262,17 +263,21 @@ impl<'s> Window<'s> {
                 .get(start..start.saturating_add(len))
                 .ok_or_else(|| self.source.short(offset, len));
         }
-        let held = self.start..self.start + self.buffer.len() as u64;
+        let held = self.start..self.start + self.filled as u64;
         if offset < held.start || offset + len as u64 > held.end {
-            let left = usize::try_from(self.source.len() - offset).unwrap_or(usize::MAX);
+            // A source that fits is read once, from its start.
+            let start = if self.source.len() <= self.size as u64 { 0 } else { offset };
+            let left = usize::try_from(self.source.len() - start).unwrap_or(usize::MAX);
             let load = self.size.max(len).min(left);
-            // Not grown to `load` through zeroing old bytes: only what is new is zeroed.
-            self.buffer.resize(load, 0);
-            self.start = offset;
-            if let Err(error) = self.source.read_exact_at(&mut self.buffer, offset) {
-                self.buffer.clear();
-                return Err(error);
+            // The bytes of the source before are overwritten, and not zeroed first.
+            if self.buffer.len() < load {
+                self.buffer.resize(load, 0);
             }
+            self.filled = 0;
+            let room = self.buffer.split_at_mut(load).0;
+            self.source.read_exact_at(room, start)?;
+            self.filled = load;
+            self.start = start;
         }
         let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX);
         self.buffer.get(at..at.saturating_add(len)).ok_or_else(|| self.source.short(offset, len))
@@ -286,7 +291,7 @@ impl<'s> Window<'s> {
         len: usize,
         scratch: &'b mut Vec<u8>,
     ) -> Result<&'b [u8], BagError> {
-        let held = self.start..self.start + self.buffer.len() as u64;
+        let held = self.start..self.start + self.filled as u64;
         let is_held = held.contains(&offset) && offset.saturating_add(len as u64) <= held.end;
         if is_held && self.source.mapped().is_none() {
             let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX);

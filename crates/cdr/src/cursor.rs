@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 
+use crate::text::{lossy, without_nul};
 use crate::{ByteOrder, CdrError, Encoding, Family, Primitive, Primitives, Scalar};
 
 /// A position inside one payload, which moves forward as values are read or skipped.
@@ -150,10 +151,7 @@ impl<'a> Cursor<'a> {
     pub fn string_bytes(&mut self) -> Result<&'a [u8], CdrError> {
         let len = self.sequence_len(1)?;
         let bytes = self.take(len)?;
-        Ok(match bytes.split_last() {
-            Some((0, text)) if self.encoding.family != Family::Ros1 => text,
-            _ => bytes,
-        })
+        Ok(if self.encoding.family == Family::Ros1 { bytes } else { without_nul(bytes) })
     }
 
     /// Reads a string; bytes that are not UTF-8 become U+FFFD, and only then it allocates.
@@ -161,8 +159,9 @@ impl<'a> Cursor<'a> {
     /// # Errors
     ///
     /// As [`Self::string_bytes`].
+    #[inline]
     pub fn string(&mut self) -> Result<Cow<'a, str>, CdrError> {
-        self.string_bytes().map(String::from_utf8_lossy)
+        self.string_bytes().map(lossy)
     }
 
     /// Moves behind a string.

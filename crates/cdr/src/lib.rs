@@ -15,6 +15,7 @@ mod error;
 mod members;
 mod primitive;
 mod primitives;
+mod text;
 mod wide;
 mod writer;
 
@@ -24,4 +25,5 @@ pub use error::CdrError;
 pub use members::{Frame, Member, OptionalMember};
 pub use primitive::{Primitive, Scalar};
 pub use primitives::Primitives;
+pub use text::text;
 pub use writer::Writer;

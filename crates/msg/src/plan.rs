@@ -1,8 +1,11 @@
 mod compile;
+mod numbers;
 
 use std::sync::Arc;
 
-use ros2_memory_cdr::{CdrError, Cursor};
+use ros2_memory_cdr::Cursor;
+
+use self::numbers::Hop;
 
 use crate::{
     DecodeError, DecodeLimits, FieldPath, FieldType, MessageEncoding, PathError, Schema, Value,
@@ -40,6 +43,8 @@ use crate::{
 pub struct Plan {
     pub(crate) schema: Arc<Schema>,
     pub(crate) steps: Box<[Step]>,
+    /// The steps once more, where they are such that numbers can be taken in a run.
+    hops: Option<Box<[Hop]>>,
     wanted: Arc<Wanted>,
 }
 
@@ -87,7 +92,8 @@ impl Plan {
         while steps.last().is_some_and(Step::only_skips) {
             steps.pop();
         }
-        Ok(Self { schema, steps: steps.into(), wanted })
+        let hops = numbers::hops(&schema, &steps);
+        Ok(Self { schema, steps: steps.into(), hops, wanted })
     }
 
     /// Runs over one payload and hands `visit` each value with the number of its path: once for
@@ -136,60 +142,6 @@ impl Plan {
             }
         }
     }
-}
-
-impl Plan {
-    /// Reads the numbers at the paths into `out`, by the paths' numbers: what [`Self::run`] gives
-    /// where every path leads to one number, without making values of them. Places whose path
-    /// leads to nothing, or to something else, stay as they are; of several numbers the last
-    /// stays.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::run`].
-    pub fn numbers(&self, payload: &[u8], out: &mut [f64]) -> Result<(), DecodeError> {
-        if self.schema.message_encoding() == MessageEncoding::Cdr
-            && let Ok(mut cursor) = Cursor::new(payload)
-            && self.schema.is_plain_in(cursor.encoding())
-        {
-            match take_numbers(&self.steps, &mut cursor, out) {
-                Some(Ok(())) => return Ok(()),
-                Some(Err(error)) => return Err(Failure::Bytes(error).at(self.schema.root(), "")),
-                None => {}
-            }
-        }
-        self.run(payload, |path, value| {
-            if let (Some(place), Some(number)) = (out.get_mut(path), value.as_f64()) {
-                *place = number;
-            }
-        })
-    }
-}
-
-/// Runs the steps as long as they skip and take numbers only; `None` at one that does not.
-fn take_numbers(
-    steps: &[Step],
-    cursor: &mut Cursor<'_>,
-    out: &mut [f64],
-) -> Option<Result<(), CdrError>> {
-    for step in steps {
-        let outcome = match step {
-            Step::SkipPrimitives { size, count } => cursor.skip_primitives(*size, *count),
-            Step::SkipString => cursor.skip_string(),
-            Step::Take { path, ty: FieldType::Primitive(kind), .. } => {
-                cursor.scalar(*kind).map(|number| {
-                    if let Some(place) = out.get_mut(*path) {
-                        *place = number.as_f64();
-                    }
-                })
-            }
-            Step::Skip(_) | Step::Take { .. } | Step::Elements { .. } => return None,
-        };
-        if let Err(error) = outcome {
-            return Some(Err(error));
-        }
-    }
-    Some(Ok(()))
 }
 
 impl Step {

@@ -1,6 +1,9 @@
-use ros2_memory_cdr::{ByteOrder, Cursor, Encoding, Primitive};
+use ros2_memory_cdr::{ByteOrder, Cursor, Encoding, Primitive, text as cdr_text};
 
-use crate::{DecodeError, FieldType, MessageEncoding, Plan, Value, plan::Step};
+use crate::{
+    DecodeError, FieldType, MessageEncoding, Plan, Schema, Value,
+    plan::{Length, Step},
+};
 
 /// Runs a plan over the messages of a stream, remembering where the fields lay in the last one.
 ///
@@ -35,6 +38,8 @@ pub struct PlanReader {
     /// Whether the plan's fields lie at offsets that depend on some lengths only.
     has_offsets: bool,
     memory: Option<Offsets>,
+    /// Messages in a row that lay otherwise.
+    misses: u32,
 }
 
 /// Where the fields of one message lay.
@@ -46,24 +51,38 @@ struct Offsets {
     /// Where a length stands, and its bytes.
     lengths: Vec<(usize, [u8; 4])>,
     fields: Vec<Place>,
+    /// The numbers again, for those who want nothing else: where doubles lie and whose they are,
+    /// and the others.
+    doubles: Vec<(usize, usize)>,
+    others: Vec<(Primitive, usize, usize)>,
     /// What was walked ends here.
     end: usize,
 }
 
-/// One field: its path's number, its type, and where its bytes start.
+/// One field: its path's number, what it is, and where its bytes start.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     path: usize,
-    kind: Primitive,
+    kind: PlaceKind,
     offset: usize,
 }
+
+#[derive(Debug, Clone, Copy)]
+enum PlaceKind {
+    Number(Primitive),
+    /// Text of this many bytes, its terminator included.
+    Text(usize),
+}
+
+/// Of a message with more fields or lengths, such as one with a long list, nothing is remembered.
+const MAX_PLACES: usize = 4096;
 
 impl PlanReader {
     /// A reader that remembers nothing yet.
     pub fn new(plan: Plan) -> Self {
         let is_cdr = plan.schema.message_encoding() == MessageEncoding::Cdr;
         let has_offsets = is_cdr && plan.steps.iter().all(Step::has_offset);
-        Self { plan, has_offsets, memory: None }
+        Self { plan, has_offsets, memory: None, misses: 0 }
     }
 
     /// The plan.
@@ -82,19 +101,14 @@ impl PlanReader {
         payload: &'a [u8],
         mut visit: impl FnMut(usize, Value<'a>),
     ) -> Result<(), DecodeError> {
-        let remembered = self.memory.as_ref().filter(|memory| memory.fits(payload));
-        if let Some(memory) = remembered {
-            for place in &memory.fields {
-                if let Some(value) = place.kind.read_at(payload, place.offset, memory.order) {
-                    visit(place.path, Value::Scalar(value));
-                }
-            }
+        let Self { plan, has_offsets, memory, misses } = self;
+        if let Some(memory) = memory.as_ref().filter(|memory| memory.fits(payload)) {
+            *misses = 0;
+            memory.visit(payload, &mut visit);
             return Ok(());
         }
-        if self.has_offsets {
-            self.memory = Offsets::of(&self.plan, payload);
-        }
-        self.plan.run(payload, visit)
+        learn(plan, *has_offsets, memory, misses, payload);
+        plan.run(payload, visit)
     }
 }
 
@@ -106,20 +120,42 @@ impl PlanReader {
     /// As [`Plan::run`].
     #[inline]
     pub fn numbers(&mut self, payload: &[u8], out: &mut [f64]) -> Result<(), DecodeError> {
-        let remembered = self.memory.as_ref().filter(|memory| memory.fits(payload));
-        if let Some(memory) = remembered {
-            for place in &memory.fields {
-                let value = place.kind.read_at(payload, place.offset, memory.order);
-                if let (Some(slot), Some(value)) = (out.get_mut(place.path), value) {
+        if let Some(memory) = &self.memory
+            && memory.fits(payload)
+        {
+            for (offset, path) in &memory.doubles {
+                let bytes = payload.get(*offset..).and_then(|rest| rest.first_chunk());
+                if let (Some(slot), Some(bytes)) = (out.get_mut(*path), bytes) {
+                    *slot = f64::from_le_bytes(*bytes);
+                }
+            }
+            for (kind, offset, path) in &memory.others {
+                let value = kind.read_at(payload, *offset, memory.order);
+                if let (Some(slot), Some(value)) = (out.get_mut(*path), value) {
                     *slot = value.as_f64();
                 }
             }
             return Ok(());
         }
-        if self.has_offsets {
-            self.memory = Offsets::of(&self.plan, payload);
-        }
-        self.plan.numbers(payload, out)
+        let Self { plan, has_offsets, memory, misses } = self;
+        learn(plan, *has_offsets, memory, misses, payload);
+        plan.numbers(payload, out)
+    }
+}
+
+/// Remembers where the fields of a message lie. Where each lies otherwise than the last, learning
+/// would only cost: it is tried at the first, second, fourth message of such a row, and so on.
+#[cold]
+fn learn(
+    plan: &Plan,
+    has_offsets: bool,
+    memory: &mut Option<Offsets>,
+    misses: &mut u32,
+    payload: &[u8],
+) {
+    *misses = misses.saturating_add(1);
+    if has_offsets && misses.is_power_of_two() {
+        *memory = Offsets::of(plan, payload);
     }
 }
 
@@ -129,49 +165,107 @@ impl Step {
         match self {
             Self::SkipPrimitives { .. }
             | Self::SkipString
-            | Self::Take { ty: FieldType::Primitive(_), stays: false, .. } => true,
+            | Self::Take {
+                ty: FieldType::Primitive(_) | FieldType::String, stays: false, ..
+            } => true,
             Self::Skip(FieldType::Sequence(element)) => {
                 matches!(**element, FieldType::Primitive(_))
             }
-            Self::Skip(_) | Self::Take { .. } | Self::Elements { .. } => false,
+            Self::Elements { each, at, .. } => {
+                at.is_empty() && !each.is_empty() && each.iter().all(Self::has_offset)
+            }
+            Self::Skip(_) | Self::Take { .. } => false,
         }
     }
 }
 
 impl Offsets {
     /// Walks a message to learn where its fields lie; `None` when it cannot be walked to the last
-    /// of them, or has headers around its values.
+    /// of them, has headers around its values, or too many fields.
     fn of(plan: &Plan, payload: &[u8]) -> Option<Self> {
         let mut cursor = Cursor::new(payload).ok()?;
         if !plan.schema.is_plain_in(cursor.encoding()) {
             return None;
         }
         let (header, order) = (*payload.first_chunk()?, cursor.encoding().order);
-        let mut found = Self { header, order, lengths: Vec::new(), fields: Vec::new(), end: 0 };
-        for step in &plan.steps {
+        let mut found = Self {
+            header,
+            order,
+            lengths: Vec::new(),
+            fields: Vec::new(),
+            doubles: Vec::new(),
+            others: Vec::new(),
+            end: 0,
+        };
+        found.walk(&plan.schema, &plan.steps, payload, &mut cursor)?;
+        found.end = cursor.offset();
+        for place in &found.fields {
+            match place.kind {
+                PlaceKind::Number(Primitive::F64) if order == ByteOrder::Little => {
+                    found.doubles.push((place.offset, place.path));
+                }
+                PlaceKind::Number(kind) => found.others.push((kind, place.offset, place.path)),
+                PlaceKind::Text(_) => {}
+            }
+        }
+        Some(found)
+    }
+
+    fn walk(
+        &mut self,
+        schema: &Schema,
+        steps: &[Step],
+        payload: &[u8],
+        cursor: &mut Cursor<'_>,
+    ) -> Option<()> {
+        for step in steps {
+            if self.fields.len() + self.lengths.len() > MAX_PLACES {
+                return None;
+            }
             match step {
                 Step::SkipPrimitives { size, count } => {
                     cursor.skip_primitives(*size, *count).ok()?;
                 }
                 Step::SkipString => {
-                    found.note_length(payload, &cursor)?;
-                    cursor.string_bytes().ok()?;
+                    self.note_length(payload, cursor)?;
+                    cursor.skip_string().ok()?;
                 }
                 Step::Skip(FieldType::Sequence(element)) => {
                     let FieldType::Primitive(kind) = **element else { return None };
-                    found.note_length(payload, &cursor)?;
+                    self.note_length(payload, cursor)?;
                     cursor.skip_primitive_sequence(kind.size()).ok()?;
                 }
                 Step::Take { path, ty: FieldType::Primitive(kind), .. } => {
                     let offset = cursor.next_offset(kind.size());
-                    found.fields.push(Place { path: *path, kind: *kind, offset });
+                    self.fields.push(Place { path: *path, kind: PlaceKind::Number(*kind), offset });
                     cursor.skip_primitives(kind.size(), 1).ok()?;
                 }
-                Step::Skip(_) | Step::Take { .. } | Step::Elements { .. } => return None,
+                Step::Take { path, ty: FieldType::String, .. } => {
+                    let offset = cursor.next_offset(4) + 4;
+                    self.note_length(payload, cursor)?;
+                    cursor.skip_string().ok()?;
+                    let kind = PlaceKind::Text(cursor.offset() - offset);
+                    self.fields.push(Place { path: *path, kind, offset });
+                }
+                Step::Elements { len, element, each, .. } => {
+                    let len = match len {
+                        Length::Fixed(len) => *len,
+                        Length::Counted => {
+                            self.note_length(payload, cursor)?;
+                            cursor.sequence_len(schema.min_size(element)).ok()?
+                        }
+                    };
+                    if len > MAX_PLACES {
+                        return None;
+                    }
+                    for _ in 0..len {
+                        self.walk(schema, each, payload, cursor)?;
+                    }
+                }
+                Step::Skip(_) | Step::Take { .. } => return None,
             }
         }
-        found.end = cursor.offset();
-        Some(found)
+        Some(())
     }
 
     /// Remembers the length in front of the cursor.
@@ -182,13 +276,31 @@ impl Offsets {
         Some(())
     }
 
+    /// Hands out the fields of a message that fits.
+    #[inline]
+    fn visit<'a>(&self, payload: &'a [u8], visit: &mut impl FnMut(usize, Value<'a>)) {
+        for place in &self.fields {
+            match place.kind {
+                PlaceKind::Number(kind) => {
+                    if let Some(value) = kind.read_at(payload, place.offset, self.order) {
+                        visit(place.path, Value::Scalar(value));
+                    }
+                }
+                PlaceKind::Text(len) => {
+                    let bytes = payload.get(place.offset..).and_then(|rest| rest.get(..len));
+                    visit(place.path, Value::String(cdr_text(bytes.unwrap_or_default())));
+                }
+            }
+        }
+    }
+
     /// Whether the fields of `payload` lie where those of the remembered message did.
     #[inline]
     fn fits(&self, payload: &[u8]) -> bool {
-        payload.len() >= self.end
-            && payload.first_chunk() == Some(&self.header)
+        let Some(walked) = payload.get(..self.end) else { return false };
+        walked.first_chunk() == Some(&self.header)
             && self.lengths.iter().all(|(offset, length)| {
-                payload.get(*offset..).and_then(|rest| rest.first_chunk()) == Some(length)
+                walked.get(*offset..*offset + 4).and_then(|rest| rest.first_chunk()) == Some(length)
             })
     }
 }
@@ -210,27 +322,27 @@ mod tests {
         Plan::compile(Arc::new(schema), &paths).unwrap()
     }
 
-    fn payload(encoding: Encoding, a: &str, b: usize, c: i16, d: &str, e: f64) -> Vec<u8> {
-        let mut w = Writer::new(encoding);
-        w.string(a);
-        w.sequence_len(b);
-        (0..b).for_each(|_| w.scalar(Scalar::U64(7), Primitive::U8));
-        w.scalar(Scalar::I64(c.into()), Primitive::I16);
-        w.string(d);
-        w.scalar(Scalar::F64(e), Primitive::F64);
-        w.into_payload()
+    fn payload(encoding: Encoding, texts: [&str; 2], n_bytes: usize, number: i16) -> Vec<u8> {
+        let mut writer = Writer::new(encoding);
+        writer.string(texts[0]);
+        writer.sequence_len(n_bytes);
+        (0..n_bytes).for_each(|_| writer.scalar(Scalar::U64(7), Primitive::U8));
+        writer.scalar(Scalar::I64(number.into()), Primitive::I16);
+        writer.string(texts[1]);
+        writer.scalar(Scalar::F64(f64::from(number) / 3.0), Primitive::F64);
+        writer.into_payload()
     }
 
     #[test]
     fn messages_of_any_lengths_in_any_order_give_what_the_plan_gives() {
-        let plan = plan(&["e", "c"]);
+        let plan = plan(&["e", "c", "d", "b[]"]);
         let mut reader = PlanReader::new(plan.clone());
         let mut n = 0u32;
         for round in 0..400usize {
             let encoding = if round % 7 < 5 { Encoding::XCDR1_LE } else { Encoding::XCDR1_BE };
-            let (a, d) = ("x".repeat(round / 3 % 5), "y".repeat(round / 11 % 3));
-            let c = i16::try_from(round).unwrap();
-            let payload = payload(encoding, &a, round / 5 % 4, c, &d, f64::from(c) / 3.0);
+            let texts = ["x".repeat(round / 3 % 5), "y".repeat(round / 11 % 3)];
+            let number = i16::try_from(round).unwrap();
+            let payload = payload(encoding, [&texts[0], &texts[1]], round / 5 % 4, number);
             let (mut wanted, mut found) = (Vec::new(), Vec::new());
             plan.run(&payload, |path, value| wanted.push((path, value))).unwrap();
             reader.read(&payload, |path, value| found.push((path, value))).unwrap();
@@ -243,7 +355,7 @@ mod tests {
     #[test]
     fn every_cut_gives_what_the_plan_gives() {
         let plan = plan(&["c", "e"]);
-        let whole = payload(Encoding::XCDR1_LE, "ab", 3, 5, "c", 1.5);
+        let whole = payload(Encoding::XCDR1_LE, ["ab", "c"], 3, 5);
         for len in 0..=whole.len() {
             let mut reader = PlanReader::new(plan.clone());
             reader.read(&whole, |_, _| ()).unwrap();
@@ -255,8 +367,9 @@ mod tests {
     }
 
     #[test]
-    fn fields_behind_structs_in_lists_are_walked_each_time() {
-        assert!(PlanReader::new(plan(&["e"])).has_offsets);
-        assert!(!PlanReader::new(plan(&["a"])).has_offsets);
+    fn single_elements_and_whole_lists_are_walked_each_time() {
+        assert!(PlanReader::new(plan(&["e", "a", "b[]"])).has_offsets);
+        assert!(!PlanReader::new(plan(&["b"])).has_offsets);
+        assert!(!PlanReader::new(plan(&["b[2]"])).has_offsets);
     }
 }

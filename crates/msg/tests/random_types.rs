@@ -40,7 +40,7 @@ fn random_types_in_every_layout_give_what_was_written() {
     });
     let n_types = if is_long { LONG_TYPES } else { SHORT_TYPES };
     println!("seed {seed}: ROS2_MEMORY_SEED={seed} repeats this run");
-    let mut seen = Seen::default();
+    let mut counts = Seen::default();
     for number in 0..n_types {
         // Each type has a seed of its own, so that one can be looked at alone.
         let seed = seed.wrapping_add(number);
@@ -51,17 +51,17 @@ fn random_types_in_every_layout_give_what_was_written() {
             _ => Options::idl(),
         };
         let set = typed::random_types(options, &mut rng);
-        one_type(&set, seed, &mut rng, &mut seen);
+        one_type(&set, seed, &mut rng, &mut counts);
     }
     println!(
         "{n_types} types, {} texts, {} messages, {} values, {} paths with {} values",
-        seen.texts, seen.messages, seen.values, seen.paths, seen.path_values
+        counts.texts, counts.messages, counts.values, counts.paths, counts.path_values
     );
-    for (what, n) in &seen.by_kind {
+    for (what, n) in &counts.by_kind {
         println!("  {what}: {n} messages");
     }
-    assert!(seen.by_kind.len() >= 14 && seen.by_kind.values().all(|n| *n > 20), "{seen:?}");
-    assert!(seen.path_values > n_types);
+    assert!(counts.by_kind.len() >= 14 && counts.by_kind.values().all(|n| *n > 20), "{counts:?}");
+    assert!(counts.path_values > n_types);
 }
 
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ struct Seen {
     by_kind: BTreeMap<String, u64>,
 }
 
-fn one_type(set: &TypeSet, seed: u64, rng: &mut Prng, seen: &mut Seen) {
+fn one_type(set: &TypeSet, seed: u64, rng: &mut Prng, counts: &mut Seen) {
     let style = Style::random(rng);
     let texts = match set.family {
         typed::Family::Ros1 => vec![typed::ros1msg(set, style, rng)],
@@ -101,26 +101,24 @@ fn one_type(set: &TypeSet, seed: u64, rng: &mut Prng, seen: &mut Seen) {
         let schema = Schema::for_channel(&source, &Library::new())
             .unwrap_or_else(|error| panic!("{error}\n{}", at()));
         let schema = Arc::new(schema);
-        seen.texts += 1;
+        counts.texts += 1;
         for _ in 0..VALUES_A_TYPE {
             let wanted = typed::random_value(set, rng);
             let paths = typed::paths(set, &wanted, rng);
             for layout in Layout::fitting(set) {
-                let layout = match rng.chance(50) {
-                    true => layout.with_quirks(Quirks::random(rng)),
-                    false => layout,
-                };
+                let layout =
+                    if rng.chance(50) { layout.with_quirks(Quirks::random(rng)) } else { layout };
                 let payload = typed::encode(set, &wanted, layout);
                 let at = || format!("{layout:?}\n{payload:02x?}\n{}", at());
                 let read = decode(&schema, &payload, DecodeLimits::NONE)
                     .unwrap_or_else(|error| panic!("{error}\n{}", at()));
                 let mut n = 0;
                 assert!(is_same(&read, &wanted, &mut n), "{read:?}\n{wanted:?}\n{}", at());
-                seen.messages += 1;
-                seen.values += n;
+                counts.messages += 1;
+                counts.values += n;
                 let kind = format!("{}, {:?} {:?}", text.encoding, layout.encoding, layout.order);
-                *seen.by_kind.entry(kind).or_default() += 1;
-                check_paths(&schema, &payload, &paths, seen, &at);
+                *counts.by_kind.entry(kind).or_default() += 1;
+                check_paths(&schema, &payload, &paths, counts, &at);
             }
         }
     }

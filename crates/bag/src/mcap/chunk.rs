@@ -138,7 +138,8 @@ impl Pass<'_> {
         }
         // Bytes behind the fields are allowed, but also what a longer length makes of the next
         // records.
-        let is_padded = fields_end < record_end && self.leads_on(record_end)?;
+        let is_padded =
+            fields_end < record_end && !self.leads_on(fields_end)? && self.leads_on(record_end)?;
         let is_odd = opcode != opcode::CHUNK || (fields_end != record_end && !is_padded);
         if is_odd {
             let expected = fields_end - position - HEADER_LEN as u64;

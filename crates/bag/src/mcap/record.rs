@@ -91,18 +91,19 @@ const MESSAGE_FIXED_LEN: usize = 22;
 impl<'a> MessageRecord<'a> {
     #[inline]
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self, DamageKind> {
-        let (fixed, payload) =
-            body.split_first_chunk::<MESSAGE_FIXED_LEN>().ok_or(DamageKind::Truncated {
+        let Some((fixed, payload)) = body.split_first_chunk::<MESSAGE_FIXED_LEN>() else {
+            return Err(DamageKind::Truncated {
                 what: "message",
                 needed: MESSAGE_FIXED_LEN as u64,
                 available: body.len() as u64,
-            })?;
-        let mut fields = Fields(fixed);
+            });
+        };
+        let [c0, c1, s0, s1, s2, s3, l0, l1, l2, l3, l4, l5, l6, l7, published @ ..] = *fixed;
         Ok(Self {
-            channel_id: fields.u16()?,
-            sequence: fields.u32()?,
-            log_time: fields.u64()?,
-            publish_time: fields.u64()?,
+            channel_id: u16::from_le_bytes([c0, c1]),
+            sequence: u32::from_le_bytes([s0, s1, s2, s3]),
+            log_time: u64::from_le_bytes([l0, l1, l2, l3, l4, l5, l6, l7]),
+            publish_time: u64::from_le_bytes(published),
             payload,
         })
     }
@@ -259,11 +260,13 @@ pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 impl<'a> Fields<'a> {
     #[inline]
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DamageKind> {
-        let (field, rest) = self.0.split_first_chunk::<N>().ok_or(DamageKind::Truncated {
-            what: "field",
-            needed: N as u64,
-            available: self.0.len() as u64,
-        })?;
+        let Some((field, rest)) = self.0.split_first_chunk::<N>() else {
+            return Err(DamageKind::Truncated {
+                what: "field",
+                needed: N as u64,
+                available: self.0.len() as u64,
+            });
+        };
         self.0 = rest;
         Ok(*field)
     }
@@ -286,11 +289,13 @@ impl<'a> Fields<'a> {
     /// A run of bytes behind its 32-bit length.
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], DamageKind> {
         let len = self.u32()?;
-        let (field, rest) = self.0.split_at_checked(len as usize).ok_or(DamageKind::Truncated {
-            what: "field",
-            needed: len.into(),
-            available: self.0.len() as u64,
-        })?;
+        let Some((field, rest)) = self.0.split_at_checked(len as usize) else {
+            return Err(DamageKind::Truncated {
+                what: "field",
+                needed: len.into(),
+                available: self.0.len() as u64,
+            });
+        };
         self.0 = rest;
         Ok(field)
     }

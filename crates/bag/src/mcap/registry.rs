@@ -81,8 +81,8 @@ impl Registry {
         body: &[u8],
     ) -> Result<(), DamageKind> {
         let is_missing = match op {
-            opcode::SCHEMA => !self.schemas.contains_key(&SchemaRecord::parse(body)?.id),
-            opcode::CHANNEL => self.channel(ChannelRecord::parse(body)?.id).is_none(),
+            opcode::SCHEMA => first_id(body).is_some_and(|id| !self.schemas.contains_key(&id)),
+            opcode::CHANNEL => first_id(body).is_some_and(|id| self.channel(id).is_none()),
             _ => false,
         };
         if is_missing {
@@ -200,4 +200,9 @@ impl Registry {
 /// A place in a vector that 32 bits can hold: a file would need 2^32 declarations to pass it.
 fn place(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// The number that a schema or channel record begins with.
+fn first_id(body: &[u8]) -> Option<u16> {
+    body.first_chunk().map(|id| u16::from_le_bytes(*id))
 }

@@ -9,6 +9,8 @@ pub(super) struct Tally {
     pub(super) channels: Vec<ChunkChannel>,
     pub(super) unknown: Vec<(u16, u64)>,
     pub(super) implausible: u64,
+    /// By channel: its place in `channels` plus one, 0 for none.
+    places: Vec<u32>,
     last_time: u64,
     is_unsorted: bool,
 }
@@ -35,21 +37,28 @@ impl Tally {
         self.is_unsorted |= message.log_time < self.last_time;
         self.last_time = message.log_time;
         let log_time = LogTime::from_ns(message.log_time);
-        // A chunk rarely has more than a dozen channels, so a search beats a map.
-        match self.channels.iter_mut().find(|seen| seen.channel == channel) {
+        let place = self.places.get(channel as usize).copied().unwrap_or_default();
+        match place.checked_sub(1).and_then(|place| self.channels.get_mut(place as usize)) {
             Some(seen) => {
                 seen.count = seen.count.saturating_add(1);
                 seen.first = seen.first.min(log_time);
                 seen.last = seen.last.max(log_time);
             }
-            None => self.channels.push(ChunkChannel {
-                channel,
-                count: 1,
-                first: log_time,
-                last: log_time,
-            }),
+            None => self.begin(channel, log_time),
         }
         Some(ScannedMessage { channel, log_time, payload: message.payload })
+    }
+
+    /// Counts the first message of a channel.
+    fn begin(&mut self, channel: u32, log_time: LogTime) {
+        self.channels.push(ChunkChannel { channel, count: 1, first: log_time, last: log_time });
+        let index = channel as usize;
+        if self.places.len() <= index {
+            self.places.resize(index + 1, 0);
+        }
+        if let Some(place) = self.places.get_mut(index) {
+            *place = u32::try_from(self.channels.len()).unwrap_or_default();
+        }
     }
 
     /// The chunk with what was counted in it.

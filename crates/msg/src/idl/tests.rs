@@ -19,11 +19,12 @@ const F64: TypeSpec = TypeSpec::Primitive(Primitive::F64);
 
 #[test]
 fn every_plain_type_has_its_width() {
+    use Primitive::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
+
     let text = "struct T { boolean a; octet b; char c; short d; unsigned short e; long f; \
                 unsigned long g; long long h; unsigned long long i; float j; double k; \
                 int8 l; uint8 m; int64 n; string o; string<10> p; wstring q; };";
     let kinds: Vec<_> = parse(text)[0].fields.iter().map(|field| field.ty.clone()).collect();
-    use Primitive::{Bool, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
     let mut wanted: Vec<TypeSpec> =
         [Bool, U8, U8, I16, U16, I32, U32, I64, U64, F32, F64, I8, U8, I64]
             .into_iter()
