@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use ros2_memory_time::LogTime;
 
@@ -44,6 +44,15 @@ impl Declarations {
     /// The channel with this place.
     pub fn channel(&self, place: u32) -> Option<&Channel> {
         self.channels.get(place as usize)
+    }
+
+    /// Whether no number stands for two schemas or two channels: then it is known what each means
+    /// at the end of the file.
+    pub fn has_unique_ids(&self) -> bool {
+        let mut schemas = HashSet::new();
+        let mut channels = HashSet::new();
+        self.schemas.iter().all(|schema| schemas.insert(schema.id))
+            && self.channels.iter().all(|channel| channels.insert(channel.id))
     }
 
     /// The name of a channel's type; empty when the file does not say.

@@ -57,6 +57,7 @@ impl Indexer {
             let end = known.contents.read_to(known.identity.size_bytes);
             !known.contents.is_closed()
                 && known.contents.damage.is_empty()
+                && known.contents.declared.has_unique_ids()
                 && known.identity.may_have_grown_into(&source.identity())
                 && source.content_mark(end).is_ok_and(|mark| mark == known.mark)
         });

@@ -131,7 +131,10 @@ impl TransformPlan {
         let Self(plan, part) = self;
         let mut sample = TransformSample::default();
         let (mut sec, mut nanosec) = (0u64, 0u64);
+        // A field that a message does without is not visited: that transform is none.
+        let mut n_seen = 0;
         plan.run(payload, |field, value| {
+            n_seen = if field == 0 { 1 } else { n_seen + 1 };
             match (field, value) {
                 (0, value) => sec = whole(&value),
                 (1, value) => nanosec = whole(&value),
@@ -141,7 +144,7 @@ impl TransformPlan {
                 (7..=10, value) => set(&mut sample.rotation, field - 7, &value),
                 _ => {}
             }
-            if field + 1 == part.n_paths() {
+            if n_seen == part.n_paths() && field + 1 == n_seen {
                 let stamp_ns = sec.saturating_mul(1_000_000_000).saturating_add(nanosec);
                 sample.time = sample_time(LogTime::from_ns(stamp_ns), log_time);
                 visit(&sample);

@@ -6,7 +6,7 @@ use std::{
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use ros2_memory_bag::{
-    Bag, BagError, ChunkBuffer, Contents, Losses, ReadOptions, Severity, Verdict, audit,
+    Bag, BagError, ChunkBuffer, Contents, DamageKind, Losses, ReadOptions, Severity, Verdict, audit,
 };
 use ros2_memory_msg::{DecodeLimits, canonical_type_name, decode};
 use ros2_memory_query::{TypeCache, TypeView};
@@ -99,8 +99,10 @@ fn file(path: &Path, options: &ReadOptions, types: &TypeCache) -> Result<FileDia
     let mut faults: Vec<Fault> = contents
         .damage
         .iter()
+        // That the summary is wrong is said once, by the comparison of the index.
+        .filter(|damage| !matches!(damage.kind, DamageKind::SummaryCrc { .. }))
         .map(|damage| Fault {
-            severity: Severity::CostsData,
+            severity: severity(&damage.kind),
             offset: Some(damage.offset),
             about: "damage",
             text: damage.kind.to_string(),
@@ -124,6 +126,16 @@ fn file(path: &Path, options: &ReadOptions, types: &TypeCache) -> Result<FileDia
         losses: contents.losses(),
         faults,
     })
+}
+
+/// Whom a fault concerns: one that was seen through cost nothing here.
+fn severity(kind: &DamageKind) -> Severity {
+    match kind {
+        DamageKind::RecordLength { .. } | DamageKind::ChunkRecord { .. } => {
+            Severity::MisleadsReaders
+        }
+        _ => Severity::CostsData,
+    }
 }
 
 /// The channels whose messages cannot be turned into values: a fault each, with how many.

@@ -8,7 +8,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeLimits {
     /// Of a longer array of strings or structs, this many evenly spaced elements are kept; the
-    /// others are skipped without being built.
+    /// others are skipped without being built (in JSON: built and dropped again).
     pub max_items: usize,
 }
 

@@ -138,4 +138,11 @@ mod tests {
     fn dashes_in_a_message_are_a_bad_line() {
         assert!(Definition::parse_all("p/msg/T", "int32 a\n---\nint32 b").is_err());
     }
+
+    #[test]
+    fn a_service_has_two_parts_and_an_action_three() {
+        assert!(Definition::parse_all("p/srv/T", "---\n---").is_err());
+        assert!(Definition::parse_all("p/action/T", "---\n---").is_ok());
+        assert!(Definition::parse_all("p/action/T", "---\n---\n---").is_err());
+    }
 }

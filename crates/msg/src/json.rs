@@ -178,4 +178,11 @@ mod tests {
         let many = format!("[{}0]", "0,".repeat(5 << 20));
         assert!(read(&many, usize::MAX).unwrap_err().contains("more values"));
     }
+
+    #[test]
+    fn of_a_repeated_name_the_last_holds_however_many_there_are() {
+        let many = (0..50_000).map(|n| format!("\"a\": {n}")).collect::<Vec<_>>().join(",");
+        let text = format!("{{{many}, \"b\": 1}}");
+        assert_eq!(visited(&text, &["a"]), [(0, "Scalar(U64(49999))".to_owned())]);
+    }
 }

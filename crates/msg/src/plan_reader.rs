@@ -123,6 +123,7 @@ impl PlanReader {
         if let Some(memory) = &self.memory
             && memory.fits(payload)
         {
+            self.misses = 0;
             for (offset, path) in &memory.doubles {
                 let bytes = payload.get(*offset..).and_then(|rest| rest.first_chunk());
                 if let (Some(slot), Some(bytes)) = (out.get_mut(*path), bytes) {

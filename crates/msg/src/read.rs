@@ -243,10 +243,18 @@ fn read_list<'a>(
     }
     let mut kept = spread(len, budget.max_items()).peekable();
     for i in 0..len {
+        let before = cursor.offset();
         if kept.next_if_eq(&i).is_some() {
             items.push(read_one(schema, element, cursor, budget)?);
         } else {
             skip_one(schema, element, cursor)?;
+        }
+        if cursor.offset() == before {
+            // It took no bytes, and the next ones would take none either, however many.
+            while items.len() < n_kept {
+                items.push(read_one(schema, element, cursor, budget)?);
+            }
+            break;
         }
     }
     Ok(Value::List(List { items, total: len }))

@@ -46,7 +46,7 @@ pub(crate) fn parse_all(
         } else if let Some(name) = line.strip_prefix("MSG:").filter(|_| after_separator) {
             reader.begin_block(name.trim());
             after_separator = false;
-        } else if is_part_end(line) && reader.is_interface() {
+        } else if is_part_end(line) && reader.may_have_more_parts() {
             reader.begin_part();
         } else if !line.is_empty() {
             reader.line(line, index + 1)?;
@@ -90,8 +90,16 @@ impl Reader {
         }
     }
 
-    fn is_interface(&self) -> bool {
-        self.all.last().is_some_and(|last| last.kind() != "msg")
+    /// Whether the root is a service with one part so far, or an action with one or two.
+    fn may_have_more_parts(&self) -> bool {
+        let is_of_root = |d: &Definition| self.all.first().is_some_and(|root| root.name == d.name);
+        let n_parts = self.all.len();
+        self.all.iter().all(is_of_root)
+            && match self.all.first().map(Definition::kind) {
+                Some("srv") => n_parts < 2,
+                Some("action") => n_parts < 3,
+                _ => false,
+            }
     }
 
     fn line(&mut self, line: &str, number: usize) -> Result<(), DefinitionError> {

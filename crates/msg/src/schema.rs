@@ -102,6 +102,9 @@ impl Schema {
         if text.trim().is_empty() && is_ros2 && library.get(&type_name).is_some() {
             return Self::from_library(&type_name, library);
         }
+        if source.schema_encoding.is_empty() && !is_ros2 {
+            return Err(DefinitionError::SchemaEncoding { encoding: String::new() });
+        }
         if source.schema_encoding.is_empty() {
             return Err(DefinitionError::NoDefinition { type_name: type_name.into_owned() });
         }
@@ -149,12 +152,12 @@ impl Schema {
             _ => MessageEncoding::Cdr,
         };
         let builtin = builtin_types(message_encoding);
+        let library = (message_encoding == MessageEncoding::Cdr).then_some(library);
         let find = |name: &str| {
-            let known = embedded.get(name).or_else(|| {
-                (message_encoding == MessageEncoding::Cdr).then(|| library.get(name)).flatten()
-            });
-            known
+            embedded
+                .get(name)
                 .or_else(|| embedded.get_unique(name))
+                .or_else(|| library.and_then(|library| library.get(name)))
                 .or_else(|| builtin.iter().find(|definition| definition.name == name))
         };
         Self::resolve(&root, message_encoding, &find)

@@ -59,7 +59,15 @@ fn skip_elements(
     if takes_no_bytes(schema, element, cursor) {
         return Ok(());
     }
-    (0..len).try_for_each(|_| skip_one(schema, element, cursor))
+    for _ in 0..len {
+        let before = cursor.offset();
+        skip_one(schema, element, cursor)?;
+        if cursor.offset() == before {
+            // It took no bytes, and the next ones would take none either, however many.
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn skip_struct(schema: &Schema, ty: &StructType, cursor: &mut Cursor<'_>) -> Result<(), CdrError> {

@@ -11,7 +11,7 @@ pub enum Value<'a> {
     Absent,
     /// A number or a truth value.
     Scalar(Scalar),
-    /// Text; owned only when its bytes were not UTF-8.
+    /// Text; owned when its bytes were not UTF-8, wide, or JSON with escapes.
     String(Cow<'a, str>),
     /// An array of numbers or bytes, not yet read.
     Primitives(Primitives<'a>),

@@ -66,10 +66,16 @@ pub(crate) fn visit_wanted<'a>(
             }
         }
         Value::Object(value) => {
-            for (name, field) in &value.fields {
-                // Of a repeated name the last holds.
-                let is_last = value.field(name).is_some_and(|last| std::ptr::eq(last, field));
-                if let Some(inner) = wanted.fields.get(&**name).filter(|_| is_last) {
+            // Of a repeated name the last holds.
+            let last = |name: &str| value.fields.iter().rposition(|(known, _)| known == name);
+            let mut found: Vec<(usize, &Wanted)> = wanted
+                .fields
+                .iter()
+                .filter_map(|(name, inner)| Some((last(name)?, inner)))
+                .collect();
+            found.sort_unstable_by_key(|(place, _)| *place);
+            for (place, inner) in found {
+                if let Some((_, field)) = value.fields.get(place) {
                     visit_wanted(field, inner, limits, visit);
                 }
             }

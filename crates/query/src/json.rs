@@ -200,7 +200,6 @@ pub(crate) fn scalar_json(scalar: Scalar) -> Option<Json> {
     })
 }
 
-/// A struct that has x, y, z and w and nothing else.
 /// A value with numbers under the four names of a quaternion.
 fn as_quaternion(value: &Value<'_>) -> Option<Quaternion> {
     let part = |name| value.field(name).and_then(Value::as_f64);

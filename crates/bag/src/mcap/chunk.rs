@@ -146,7 +146,9 @@ impl Pass<'_> {
             self.note(position, DamageKind::ChunkRecord { opcode, length: body_len, expected });
         }
         // Where its stored bytes end, unless there is padding behind them.
-        Ok(Step::Next(if is_padded { record_end } else { stored_end }))
+        let next = if is_padded { record_end } else { stored_end };
+        // A decompressor stops at the end of a frame, and does not see that its length has grown.
+        Ok(Step::Next(self.indexed_inside(position, next)?.unwrap_or(next)))
     }
 
     /// Handles a chunk whose record reaches past the end of the file. What is whole in an

@@ -47,6 +47,8 @@ pub(super) struct Search {
     zeros_at: Option<u64>,
     /// Where the data section ends at the latest.
     limit: Option<u64>,
+    /// Where the index has what looks like a chunk, ascending.
+    hints: Option<Vec<u64>>,
     found: Vec<usize>,
 }
 
@@ -295,21 +297,38 @@ impl Pass<'_> {
 
     /// The next place where the summary's index has a chunk and the file has what looks like one.
     fn hint_behind(&mut self, from: u64) -> Result<Option<u64>, BagError> {
-        let indexed = self.indexed_chunks()?;
-        let mut next = indexed.partition_point(|start| *start < from);
-        while let Some(at) = self.indexed_chunks()?.get(next).copied() {
-            if self.footer.is_some_and(|footer| at < footer.at) {
-                let head = self.head(at)?;
-                if head.first() == Some(&opcode::CHUNK) && exact_chunk(head).is_some() {
-                    return Ok(Some(at));
-                }
-            }
-            next += 1;
-        }
-        Ok(None)
+        let hints = match self.search.hints.take() {
+            Some(hints) => hints,
+            None => self.hints()?,
+        };
+        let next = hints.partition_point(|start| *start < from);
+        let hint = hints.get(next).copied();
+        self.search.hints = Some(hints);
+        Ok(hint)
     }
 
-    /// A whole chunk of the summary's index between `position` and `next`.
+    /// Where the index has chunks and the file has what looks like one. Each is looked at once,
+    /// whatever the number of breaks.
+    fn hints(&mut self) -> Result<Vec<u64>, BagError> {
+        let end = self.footer.map_or(0, |footer| footer.at);
+        let mut hints = self.indexed_chunks()?.to_vec();
+        let mut result = Ok(());
+        hints.retain(|at| {
+            *at < end
+                && result.is_ok()
+                && match self.head(*at) {
+                    Ok(head) => head.first() == Some(&opcode::CHUNK) && exact_chunk(head).is_some(),
+                    Err(error) => {
+                        result = Err(error);
+                        false
+                    }
+                }
+        });
+        result.map(|()| hints)
+    }
+
+    /// A whole chunk of the summary's index between `position` and `next`, as long as looking for
+    /// such was not in vain too often.
     pub(super) fn indexed_inside(
         &mut self,
         position: u64,
@@ -319,7 +338,7 @@ impl Pass<'_> {
         let first = indexed.partition_point(|start| *start <= position);
         let inside = indexed.get(first).copied().filter(|start| *start < next);
         match inside {
-            Some(at) if self.is_whole_chunk(at)? => Ok(Some(at)),
+            Some(at) if self.may_spend(LOOK_BYTES) && self.is_whole_chunk(at)? => Ok(Some(at)),
             _ => Ok(None),
         }
     }

@@ -12,7 +12,7 @@ use super::{
     summary::{Footer, read_footer},
 };
 use crate::{
-    BagError, Compression, Contents, Damage, DamageKind, Ending, ReadOptions, Source,
+    BagError, Compression, Contents, Damage, DamageKind, Ending, Losses, ReadOptions, Source,
     inflate::Inflater, source::Window,
 };
 
@@ -440,8 +440,19 @@ impl Pass<'_> {
     }
 
     pub(super) fn note(&mut self, offset: u64, kind: DamageKind) {
-        if self.contents.damage.len() < MAX_DAMAGE {
-            self.contents.damage.push(Damage { offset, kind });
+        let damage = &mut self.contents.damage;
+        if damage.len() < MAX_DAMAGE {
+            damage.push(Damage { offset, kind });
+            return;
+        }
+        if damage.len() == MAX_DAMAGE {
+            let text = format!("more than {MAX_DAMAGE} faults; from here on they are only counted");
+            let kind = DamageKind::Remembered { text, losses: Losses::default() };
+            damage.push(Damage { offset, kind });
+        }
+        if let Some(Damage { kind: DamageKind::Remembered { losses, .. }, .. }) = damage.last_mut()
+        {
+            *losses += kind.losses();
         }
     }
 }

@@ -1,7 +1,12 @@
+use std::collections::HashMap;
+
 use ros2_memory_time::LogTime;
 
 use super::{record::MessageRecord, registry::Registry, scan::ScannedMessage};
 use crate::{Chunk, ChunkChannel, bag::MAX_PLAUSIBLE_NS};
+
+/// A chunk rarely has more channels than this; among so few a search beats a map.
+const MANY: usize = 24;
 
 /// What was counted of one chunk.
 #[derive(Debug, Default)]
@@ -9,8 +14,8 @@ pub(super) struct Tally {
     pub(super) channels: Vec<ChunkChannel>,
     pub(super) unknown: Vec<(u16, u64)>,
     pub(super) implausible: u64,
-    /// By channel: its place in `channels` plus one, 0 for none.
-    places: Vec<u32>,
+    /// By channel, its place in `channels`: from the [`MANY`]th on.
+    places: HashMap<u32, usize>,
     last_time: u64,
     is_unsorted: bool,
 }
@@ -37,8 +42,7 @@ impl Tally {
         self.is_unsorted |= message.log_time < self.last_time;
         self.last_time = message.log_time;
         let log_time = LogTime::from_ns(message.log_time);
-        let place = self.places.get(channel as usize).copied().unwrap_or_default();
-        match place.checked_sub(1).and_then(|place| self.channels.get_mut(place as usize)) {
+        match self.seen(channel) {
             Some(seen) => {
                 seen.count = seen.count.saturating_add(1);
                 seen.first = seen.first.min(log_time);
@@ -49,16 +53,20 @@ impl Tally {
         Some(ScannedMessage { channel, log_time, payload: message.payload })
     }
 
+    #[inline]
+    fn seen(&mut self, channel: u32) -> Option<&mut ChunkChannel> {
+        let few = self.channels.len().min(MANY);
+        let place = self.channels.iter().take(few).position(|seen| seen.channel == channel);
+        let place = place.or_else(|| self.places.get(&channel).copied())?;
+        self.channels.get_mut(place)
+    }
+
     /// Counts the first message of a channel.
     fn begin(&mut self, channel: u32, log_time: LogTime) {
+        if self.channels.len() >= MANY {
+            self.places.insert(channel, self.channels.len());
+        }
         self.channels.push(ChunkChannel { channel, count: 1, first: log_time, last: log_time });
-        let index = channel as usize;
-        if self.places.len() <= index {
-            self.places.resize(index + 1, 0);
-        }
-        if let Some(place) = self.places.get_mut(index) {
-            *place = u32::try_from(self.channels.len()).unwrap_or_default();
-        }
     }
 
     /// The chunk with what was counted in it.

@@ -164,3 +164,16 @@ fn every_truncation_of_a_message_is_an_error() {
         assert!(decode(&schema, &payload[..len], DecodeLimits::NONE).is_err(), "{len}");
     }
 }
+
+#[test]
+fn values_without_bytes_beside_optional_ones_cost_no_time_either() {
+    let text = "struct N {}; struct T { @optional long o; N a[4000000000][4000000000][2]; };";
+    let schema = Schema::parse_as(crate::SchemaEncoding::OmgIdl, "T", text, &Library::new());
+    let schema = schema.unwrap();
+    // In XCDR1 the optional member has a header of its own, with length 0 when it is not there.
+    let payload = [0, 1, 0, 0, 0, 0, 0, 0];
+    let value = decode(&schema, &payload, DecodeLimits { max_items: 2 }).unwrap();
+    assert_eq!(value.field("o"), Some(&Value::Absent));
+    let Some(Value::List(list)) = value.field("a") else { panic!() };
+    assert_eq!((list.items.len(), list.total), (2, 4_000_000_000));
+}

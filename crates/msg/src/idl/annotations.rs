@@ -51,8 +51,14 @@ impl<'t> Parser<'t> {
                         _ => return self.fail("an extensibility that is not known"),
                     };
                 }
-                "id" => found.id = number.and_then(|number| u32::try_from(number).ok()),
+                "id" => match number.and_then(|number| u32::try_from(number).ok()) {
+                    Some(id) => found.id = Some(id),
+                    None => return self.fail("an @id that is no whole number"),
+                },
                 "optional" => found.is_optional = !matches!(word, Some("FALSE" | "false")),
+                "bit_bound" if number.is_none() => {
+                    return self.fail("a @bit_bound that is no whole number");
+                }
                 "bit_bound" => found.bit_bound = number,
                 "hashid" => return self.fail("@hashid is not supported"),
                 "autoid" if word != Some("SEQUENTIAL") => {

@@ -1,6 +1,6 @@
 //! From tokens to declarations, names as they are written.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, rc::Rc};
 
 use ros2_memory_cdr::{Extensibility, Primitive};
 
@@ -44,7 +44,7 @@ pub(super) struct MemberDecl {
 /// A name as it is written, and the scope it is written in.
 #[derive(Debug, Clone)]
 pub(super) struct Name {
-    pub(super) scope: Vec<String>,
+    pub(super) scope: Rc<[String]>,
     pub(super) text: String,
 }
 
@@ -59,12 +59,16 @@ pub(super) enum TypeRef {
     Unsupported(&'static str),
 }
 
+/// The names of the modules around a declaration may be this long together.
+const MAX_SCOPE_LEN: usize = 1024;
+
 pub(super) fn parse(tokens: &[Token<'_>]) -> Result<Scope, Problem> {
     let mut parser = Parser {
         tokens,
         at: 0,
         scope: Scope::new(),
         modules: Vec::new(),
+        path: Rc::default(),
         n_structs: 0,
         n_members: 0,
     };
@@ -78,7 +82,9 @@ pub(super) struct Parser<'t> {
     pub(super) tokens: &'t [Token<'t>],
     pub(super) at: usize,
     pub(super) scope: Scope,
-    pub(super) modules: Vec<String>,
+    modules: Vec<String>,
+    /// The modules around the declaration at hand.
+    pub(super) path: Rc<[String]>,
     n_structs: usize,
     n_members: usize,
 }
@@ -154,10 +160,12 @@ impl<'t> Parser<'t> {
 
     fn module(&mut self) -> Result<(), Problem> {
         let name = self.name()?.to_owned();
-        if self.modules.len() >= MAX_DEPTH {
+        let len: usize = self.modules.iter().map(String::len).sum();
+        if self.modules.len() >= MAX_DEPTH || len > MAX_SCOPE_LEN {
             return self.fail("modules are nested too deeply");
         }
         self.modules.push(name);
+        self.path = self.modules.as_slice().into();
         self.sign(b'{', "a module without its {")?;
         while !self.take_sign(b'}') {
             if self.peek().is_none() {
@@ -166,6 +174,7 @@ impl<'t> Parser<'t> {
             self.declaration()?;
         }
         self.modules.pop();
+        self.path = self.modules.as_slice().into();
         Ok(())
     }
 
@@ -183,8 +192,7 @@ impl<'t> Parser<'t> {
         let place = self.n_structs;
         self.n_structs += 1;
         let extensibility = annotations.extensibility;
-        self.declare(name, Declaration::Struct(StructDecl { place, base, members, extensibility }));
-        Ok(())
+        self.declare(name, Declaration::Struct(StructDecl { place, base, members, extensibility }))
     }
 
     /// One line of a struct, which may declare several members.
@@ -209,7 +217,7 @@ impl<'t> Parser<'t> {
         let ty = self.type_ref(0)?;
         loop {
             let (name, ty) = self.declarator(ty.clone())?;
-            self.declare(name, Declaration::Typedef(ty));
+            self.declare(name, Declaration::Typedef(ty))?;
             if !self.take_sign(b',') {
                 return self.sign(b';', "a typedef without its ;");
             }
@@ -224,8 +232,7 @@ impl<'t> Parser<'t> {
             _ => Primitive::I32,
         };
         self.block()?;
-        self.declare(name, Declaration::Enum(kind));
-        Ok(())
+        self.declare(name, Declaration::Enum(kind))
     }
 
     fn constant(&mut self) -> Result<(), Problem> {
@@ -236,7 +243,7 @@ impl<'t> Parser<'t> {
         let before = self.at;
         match self.size() {
             Ok(value) if self.peek() == Some(Kind::Sign(b';')) => {
-                self.declare(name, Declaration::Const(value as u64));
+                self.declare(name, Declaration::Const(value as u64))?;
             }
             _ => self.at = before,
         }
@@ -252,8 +259,7 @@ impl<'t> Parser<'t> {
         if self.peek() == Some(Kind::Sign(b'{')) {
             self.block()?;
         }
-        self.declare(name, Declaration::Other(what));
-        Ok(())
+        self.declare(name, Declaration::Other(what))
     }
 
     /// Moves behind a block in braces.
@@ -283,13 +289,17 @@ impl<'t> Parser<'t> {
     }
 
     /// The first declaration of a name holds: a repeated file changes nothing.
-    fn declare(&mut self, name: &str, declaration: Declaration) {
+    fn declare(&mut self, name: &str, declaration: Declaration) -> Result<(), Problem> {
+        if self.scope.len() >= MAX_FIELDS {
+            return self.fail("too many declarations");
+        }
         let mut full = self.modules.join("::");
         if !full.is_empty() {
             full.push_str("::");
         }
         full.push_str(name);
         self.scope.entry(full).or_insert(declaration);
+        Ok(())
     }
 
     /// A declared name with its dimensions; the last one is the innermost.

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use ros2_memory_cdr::{Extensibility, Primitive};
 
 use super::parse_all;
@@ -36,7 +38,7 @@ fn every_plain_type_has_its_width() {
 
 #[test]
 fn typedefs_arrays_sequences_and_enums_become_what_they_stand_for() {
-    let text = "module m { const long N = 3; const unsigned long M = N * 2;
+    let text = "module m { const long N = 3; const unsigned long M = 2 + 2 * N - 2;
         typedef double point[N]; typedef point line[2];
         @bit_bound(16) enum Small { A, @value(7) B }; enum Kind { X, Y };
         struct T { line l; sequence<sequence<double, 4>, M> s; double g[2][M]; Small a; Kind k; }; };";
@@ -135,6 +137,7 @@ fn bad_texts_say_where_and_what() {
         ("/* never", 1, "a comment that does not end"),
         ("\nstring x = \"", 2, "a text that does not end"),
         ("interface I {};", 1, "a declaration that is not known"),
+        ("@mutable struct T { @id(N) long a; };", 1, "an @id that is no whole number"),
         ("@hashid(\"a\") struct T { long a; };", 1, "@hashid is not supported"),
     ] {
         let error = parse_all("T", text).unwrap_err();
@@ -148,4 +151,17 @@ fn endless_typedefs_and_bases_are_refused() {
     assert!(parse_all("T", "typedef b a; typedef a b; struct T { a x; };").is_err());
     assert!(parse_all("T", "struct T : T { long x; };").is_err());
     assert!(parse_all("T", &format!("struct T {{ {} }};", "sequence<".repeat(5000))).is_err());
+}
+
+#[test]
+fn names_are_short_and_declarations_few_enough_to_multiply() {
+    let long = "x".repeat(300);
+    assert!(parse_all("T", &format!("module {long} {{ struct T {{ long a; }}; }};")).is_err());
+    let nested = format!("module {} {{", "y".repeat(200)).repeat(8);
+    assert!(parse_all("T", &format!("{nested} struct T {{ long a; }};")).is_err());
+    let mut many = String::new();
+    for n in 0..20_000 {
+        write!(many, "typedef long t{n};").unwrap();
+    }
+    assert!(parse_all("T", &many).is_err());
 }

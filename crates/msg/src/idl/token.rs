@@ -34,6 +34,9 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token<'_>>, Problem> {
     Ok(tokens)
 }
 
+/// No name in use comes near it; longer ones would be multiplied by the types that they stand in.
+const MAX_NAME_LEN: usize = 256;
+
 struct Lexer<'t> {
     text: &'t str,
     at: usize,
@@ -114,6 +117,9 @@ impl<'t> Lexer<'t> {
             }
             first if is_word(&first) => {
                 let len = rest.iter().take_while(|byte| is_word(byte)).count();
+                if len > MAX_NAME_LEN {
+                    return Err((line, "a name that is too long"));
+                }
                 let word = self.text.get(self.at..self.at + len).unwrap_or_default();
                 self.at += len;
                 Kind::Word(word)

@@ -1,5 +1,7 @@
 //! Types as they are written, names and sizes.
 
+use std::rc::Rc;
+
 use ros2_memory_cdr::Primitive;
 
 use super::{
@@ -116,31 +118,41 @@ impl Parser<'_> {
             text.push_str("::");
             text.push_str(self.name()?);
         }
-        let scope = if is_absolute { Vec::new() } else { self.modules.clone() };
+        let scope = if is_absolute { Rc::default() } else { self.path.clone() };
         Ok(Name { scope, text })
     }
 
-    /// A size: products and sums of whole numbers and constants, from left to right.
+    /// A size: sums and differences of products of whole numbers and constants.
     pub(super) fn size(&mut self) -> Result<usize, Problem> {
-        let mut value = self.size_term()?;
+        let mut value = self.size_product()?;
         loop {
-            let with = if self.take_sign(b'*') {
-                u64::checked_mul
-            } else if self.take_sign(b'+') {
+            let with = if self.take_sign(b'+') {
                 u64::checked_add
             } else if self.take_sign(b'-') {
                 u64::checked_sub
             } else {
                 break;
             };
-            let term = self.size_term()?;
-            let Some(result) = with(value, term) else { return self.fail("a bad array size") };
+            let product = self.size_product()?;
+            let Some(result) = with(value, product) else { return self.fail("a bad array size") };
             value = result;
         }
         match usize::try_from(value) {
             Ok(size) => Ok(size),
             Err(_too_large) => self.fail("a bad array size"),
         }
+    }
+
+    fn size_product(&mut self) -> Result<u64, Problem> {
+        let mut value = self.size_term()?;
+        while self.take_sign(b'*') {
+            let term = self.size_term()?;
+            let Some(product) = value.checked_mul(term) else {
+                return self.fail("a bad array size");
+            };
+            value = product;
+        }
+        Ok(value)
     }
 
     fn size_term(&mut self) -> Result<u64, Problem> {

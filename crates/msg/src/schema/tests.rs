@@ -164,3 +164,12 @@ fn channels_are_read_by_their_encodings() {
     assert!(matches!(of("", "cdr", ""), Err(DefinitionError::NoDefinition { .. })));
     assert!(matches!(of("protobuf", "protobuf", ""), Err(DefinitionError::MessageEncoding { .. })));
 }
+
+#[test]
+fn a_type_that_the_file_has_behind_a_package_of_its_own_wins_over_the_library() {
+    let mut library = Library::new();
+    library.add("a/msg/B", "int8 from_library").unwrap();
+    let text = format!("a/msg/B b{SEPARATOR}MSG: fastdds/a/msg/B\nint32 own");
+    let schema = Schema::parse("p/msg/T", &text, &library).unwrap();
+    assert_eq!(schema.struct_type(1).fields[0].name, "own");
+}

@@ -1,4 +1,4 @@
-use ros2_memory_bag::{ReadOptions, Severity};
+use ros2_memory_bag::Severity;
 use ros2_memory_inspect::{diagnose, diagnosis_json, diagnosis_text};
 use ros2_memory_query::{SchemaMap, TypeCache};
 use serde_json::Value;
@@ -11,18 +11,18 @@ use crate::{
 };
 
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
+    let loaded = setup::load(&args.config, &TransportOptions::default(), &[])?;
+    let read = loaded.read_options();
     // Without paths it is about the bag directory of the configuration.
-    let (paths, msg_paths) = if args.paths.is_empty() {
-        let loaded = setup::load(&args.config, &TransportOptions::default(), &[])?;
-        let config = loaded.config;
-        (vec![config.recording.bag_dir], config.reader.custom_msg_paths)
-    } else {
-        (args.paths.clone(), args.msg_path.clone())
+    let paths = match args.paths.as_slice() {
+        [] => vec![loaded.config.recording.bag_dir],
+        paths => paths.to_vec(),
     };
+    let mut msg_paths = loaded.config.reader.custom_msg_paths;
+    msg_paths.extend(args.msg_path.iter().cloned());
     let types = TypeCache::new(setup::definitions(&msg_paths), SchemaMap::default());
     let bar = Bar::new("examining");
-    let tell = |done, total| bar.tell(done, total);
-    let diagnosis = diagnose(&paths, &ReadOptions::default(), &types, &tell);
+    let diagnosis = diagnose(&paths, &read, &types, &|done, total| bar.tell(done, total));
     drop(bar);
     for problem in &diagnosis.problems {
         say(problem);
