@@ -21,6 +21,9 @@ pub const HOUR_S: u64 = 3_600;
 /// Chooses the history.
 const SEED: u64 = 1;
 
+/// Names a folder with recordings of another writer.
+pub const GIVEN_FOLDER: &str = "ROS2_MEMORY_BENCH_DIR";
+
 /// A folder in which recordings are kept from one run to the next.
 ///
 /// The folder `hour_zstd` and its like hold one hour in 360 splits; deleting them has them
@@ -87,16 +90,7 @@ impl Data {
     ///
     /// As [`Self::hour`].
     pub fn hour_parts(&self, compression: Compression) -> Outcome<Vec<TimelinePart>> {
-        let mut parts = Vec::new();
-        for path in self.hour_files(compression)? {
-            let bag = Bag::open_unindexed(&path, &ReadOptions::default())?;
-            parts.push(TimelinePart {
-                path: path.into(),
-                identity: bag.source().identity(),
-                contents: bag.contents().clone(),
-            });
-        }
-        Ok(parts)
+        parts_of(&self.hour_files(compression)?)
     }
 
     /// An empty folder on the same file system, removed when it is dropped.
@@ -110,8 +104,32 @@ impl Data {
     }
 }
 
-fn files_under(folder: &Path) -> Vec<PathBuf> {
+/// The recordings of some other writer, when the environment names their folder.
+pub fn given_folder() -> Option<PathBuf> {
+    std::env::var_os(GIVEN_FOLDER).map(PathBuf::from)
+}
+
+/// The recordings under a folder, by path.
+pub fn files_under(folder: &Path) -> Vec<PathBuf> {
     discover(folder).files.into_iter().map(|file| file.path.to_path_buf()).collect()
+}
+
+/// Some recordings as a timeline takes them.
+///
+/// # Errors
+///
+/// When one cannot be read.
+pub fn parts_of(files: &[PathBuf]) -> Outcome<Vec<TimelinePart>> {
+    let mut parts = Vec::new();
+    for path in files {
+        let bag = Bag::open_unindexed(path, &ReadOptions::default())?;
+        parts.push(TimelinePart {
+            path: path.as_path().into(),
+            identity: bag.source().identity(),
+            contents: bag.contents().clone(),
+        });
+    }
+    Ok(parts)
 }
 
 /// The same messages in chunks of the same size, compressed by the peer's own LZ4.

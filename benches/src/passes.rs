@@ -56,19 +56,21 @@ pub fn message_stream(files: &[PathBuf], checks_crc: bool) -> Outcome<Tally> {
     let mut bytes = Vec::new();
     for file in files {
         read_into(&mut bytes, file)?;
-        let messages = if checks_crc {
-            mcap::MessageStream::new_with_options(
-                &bytes,
-                mcap::read::Options::ValidateChunkCrcs.into(),
-            )?
-        } else {
-            mcap::MessageStream::new(&bytes)?
-        };
-        for message in messages {
+        for message in peer_stream(&bytes, checks_crc)? {
             tally.add(&message?.data);
         }
     }
     Ok(tally)
+}
+
+/// The peer's linear reader over one file.
+pub(crate) fn peer_stream(bytes: &[u8], checks_crc: bool) -> Outcome<mcap::MessageStream<'_>> {
+    Ok(if checks_crc {
+        let options = mcap::read::Options::ValidateChunkCrcs.into();
+        mcap::MessageStream::new_with_options(bytes, options)?
+    } else {
+        mcap::MessageStream::new(bytes)?
+    })
 }
 
 /// The peer's reader by index, oldest message first, one file after the other. It has no check

@@ -1,4 +1,4 @@
-//! Writes the seeds that each target starts from.
+//! Writes the seeds that each target starts from; those that were found stay.
 
 use std::{fs, io, path::Path, sync::Arc};
 
@@ -9,25 +9,40 @@ use ros2_memory_index::Indexer;
 use ros2_memory_testkit::{
     bags::{Compression, Layout, TestChannel, TestMessage, bag_bytes},
     content::Kind,
+    mcap_bytes::fixtures,
+    prng::Prng,
+    typed::{self, Options, Style},
 };
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+type Made = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> Made {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
-    for (name, layout) in layouts() {
-        write(&seeds.join("mcap_scan").join(name), &bag(&layout)?)?;
-    }
-    for kind in Kind::ALL {
-        let name = kind.type_name().rsplit('/').next().unwrap_or_default();
-        write(&seeds.join("msg_parse").join(name), kind.definition().as_bytes())?;
-    }
-    for (number, text) in ["a", "b[].a\nb[0].c.b", "c\nc[2]\nb[].b[1]"].iter().enumerate() {
+    recordings(&seeds)?;
+    definitions(&seeds)?;
+    for (number, text) in
+        ["a", "b[].a\nb[0].c.b", "c\nc[2]\nb[].b[1]", "d[1][]\ne[][0].b\nf[][]\nb[].d[1].a"]
+            .iter()
+            .enumerate()
+    {
         write(&seeds.join("field_path").join(format!("paths_{number}")), text.as_bytes())?;
     }
-    // Bytes that the picks of a type are made of; lengths are taken from the end.
+    for (name, text) in [
+        ("objects", "a.b[].c t\n{\"a\": {\"b\": [{\"c\": 1}, {\"c\": -2.5e3}, {}]}, \"t\": null}"),
+        ("texts", "t[1] t\n{\"t\": [\"x\\u0041\\ud83d\\ude00\", \"\\n\"], \"t\": [true, false]}"),
+        ("numbers", "a\n[18446744073709551615, -9223372036854775808, 0.1, 1e300, -0]"),
+        ("nested", "a[][0]\n{\"a\": [[1], [], [[2]], {\"a\": [[3]]}]}"),
+    ] {
+        write(&seeds.join("json_message").join(name), text.as_bytes())?;
+    }
+    // Bytes that picks are made of; lengths are taken from the end.
     for (number, step) in [1u8, 7, 31, 101].into_iter().enumerate() {
         let bytes: Vec<u8> = (0..200u8).map(|n| n.wrapping_mul(step)).collect();
         write(&seeds.join("cdr_cursor").join(format!("picks_{number}")), &bytes)?;
     }
+    picks(&seeds.join("cdr_cursor"), 8, 600)?;
+    picks(&seeds.join("typed_roundtrip"), 16, 120)?;
+    picks(&seeds.join("mcap_recovery"), 24, 90)?;
     let stored = catalog()?;
     write(&seeds.join("catalog_segment").join("entries"), &segment::unframed(&stored))?;
     write(&seeds.join("catalog_segment").join("raw"), &[&[0], &stored[..]].concat())?;
@@ -37,6 +52,69 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(path))?;
     fs::write(path, bytes)
+}
+
+/// Random bytes for inputs with a shape.
+fn picks(folder: &Path, n: u64, len: usize) -> io::Result<()> {
+    for seed in 0..n {
+        let mut rng = Prng::new(seed);
+        let bytes: Vec<u8> = (0..len).map(|_| rng.next_u64().to_le_bytes()[0]).collect();
+        write(&folder.join(format!("random_{seed:02}")), &bytes)?;
+    }
+    Ok(())
+}
+
+fn recordings(seeds: &Path) -> Made {
+    for (name, layout) in layouts() {
+        let bytes = bag(&layout)?;
+        write(&seeds.join("mcap_scan").join(name), &bytes)?;
+        write(&seeds.join("mcap_differential").join(name), &bytes)?;
+    }
+    let whole = zstd::bulk::compress(&bag(&Layout::default())?, 3)?;
+    write(&seeds.join("mcap_scan").join("compressed_as_a_whole"), &whole)?;
+    for fixture in fixtures(0).iter().filter(|fixture| fixture.name.starts_with("by hand")) {
+        let name: String =
+            fixture.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        write(&seeds.join("mcap_differential").join(&name), &fixture.bytes)?;
+        write(&seeds.join("mcap_scan").join(&name), &fixture.bytes)?;
+    }
+    Ok(())
+}
+
+/// The types of the demonstration, and random ones in every language.
+fn definitions(seeds: &Path) -> Made {
+    for kind in Kind::ALL {
+        let name = kind.type_name().rsplit('/').next().unwrap_or_default();
+        write(&seeds.join("msg_parse").join(name), kind.definition().as_bytes())?;
+    }
+    for seed in 0..4 {
+        let mut rng = Prng::new(seed);
+        let style = Style::random(&mut rng);
+        let small = |options| Options { max_structs: 3, max_fields: 6, ..options };
+        let ros1 = typed::random_types(small(Options::ros1()), &mut rng);
+        let ros2 = typed::random_types(small(Options::ros2()), &mut rng);
+        let idl = typed::random_types(small(Options::idl()), &mut rng);
+        for text in [
+            typed::ros1msg(&ros1, style, &mut rng),
+            typed::ros2msg(&ros2, style, &mut rng),
+            typed::omgidl(&ros2, style, &mut rng),
+            typed::ros2idl(&ros2, style, &mut rng),
+            typed::omgidl(&idl, style, &mut rng),
+            typed::ros2idl(&idl, style, &mut rng),
+        ] {
+            let name = format!("{}_{seed}", text.encoding);
+            if text.encoding.ends_with("msg") {
+                write(&seeds.join("msg_parse").join(name), text.text.as_bytes())?;
+            } else {
+                let root = &text.schema_name;
+                let short = root.rsplit([':', '/']).next().unwrap_or_default();
+                let bytes = format!("{root}\n{}", text.text);
+                let name = format!("{name}_{short}");
+                write(&seeds.join("idl_parse").join(name), bytes.as_bytes())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn layouts() -> Vec<(&'static str, Layout)> {

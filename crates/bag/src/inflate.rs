@@ -176,9 +176,10 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_without_its_end_mark_is_left_to_the_checksum() {
+    fn a_frame_without_its_end_is_left_to_the_checksum() {
         use std::io::Write;
-        let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        let info = lz4_flex::frame::FrameInfo::new().content_checksum(true);
+        let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
         encoder.write_all(b"some words").unwrap();
         let mut stored = encoder.finish().unwrap();
         stored.pop();

@@ -99,8 +99,10 @@ impl Pass<'_> {
 
     /// Where to go on behind a chunk that cannot be served: it may have swallowed others.
     fn behind_bad_chunk(&mut self, position: u64, record_end: u64) -> Result<Step, BagError> {
-        if self.leads_on(record_end)? {
-            return Ok(Step::Next(record_end));
+        // Where it leads may be a record inside the next chunk, which it covers the start of.
+        if self.leads_on(record_end)? && !self.indexed_chunks()?.is_empty() {
+            let inside = self.indexed_inside(position, record_end)?;
+            return Ok(Step::Next(inside.unwrap_or(record_end)));
         }
         let hit = self.find(position + 1, record_end)?;
         Ok(Step::Next(hit.map_or(record_end, |hit| hit.min(record_end))))
@@ -138,8 +140,7 @@ impl Pass<'_> {
         }
         // Bytes behind the fields are allowed, but also what a longer length makes of the next
         // records.
-        let is_padded =
-            fields_end < record_end && !self.leads_on(fields_end)? && self.leads_on(record_end)?;
+        let is_padded = fields_end < record_end && self.leads_on(record_end)?;
         let is_odd = opcode != opcode::CHUNK || (fields_end != record_end && !is_padded);
         if is_odd {
             let expected = fields_end - position - HEADER_LEN as u64;

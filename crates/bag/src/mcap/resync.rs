@@ -56,6 +56,8 @@ pub(super) struct Search {
 struct Searched {
     rules: Rules,
     hit: Option<u64>,
+    /// How often a declaration had changed something until then.
+    changes: u64,
 }
 
 /// Which records count.
@@ -73,11 +75,14 @@ impl Pass<'_> {
         let takes_loose = self.has_loose || !self.has_chunks;
         let loose_from = if takes_loose { loose_from.max(from) } else { u64::MAX };
         let rules = Rules { from, loose_from };
-        if let Some(last) = self.search.last.filter(|last| last.holds_for(rules)) {
+        // What is a record depends on which channels are known.
+        let changes = self.registry.changes();
+        let last = self.search.last.filter(|last| last.changes == changes);
+        if let Some(last) = last.filter(|last| last.holds_for(rules)) {
             return Ok(last.hit);
         }
         let hit = self.search_from(rules)?;
-        self.search.last = Some(Searched { rules, hit });
+        self.search.last = Some(Searched { rules, hit, changes: self.registry.changes() });
         Ok(hit)
     }
 

@@ -280,6 +280,9 @@ impl Pass<'_> {
         if self.is_chunk_inside(position)? {
             return self.chunk(position, op, body_len);
         }
+        if op == opcode::MESSAGE && !self.has_loose {
+            self.see_loose(position)?;
+        }
         if op == 0 {
             if body_len == 0 || !self.leads_on(next)? {
                 return Ok(Step::Broken(DamageKind::Zeros));

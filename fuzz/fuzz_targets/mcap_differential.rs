@@ -1,0 +1,6 @@
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ros2_memory_fuzz::targets::mcap_differential;
+
+fuzz_target!(|data: &[u8]| mcap_differential::run(data));
