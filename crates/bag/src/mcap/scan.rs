@@ -287,6 +287,10 @@ impl Pass<'_> {
             if body_len == 0 || !self.leads_on(next)? {
                 return Ok(Step::Broken(DamageKind::Zeros));
             }
+            if let Some(inside) = self.find(position + 1, u64::MAX)?.filter(|hit| *hit < next) {
+                self.break_at(position, inside, DamageKind::Zeros);
+                return Ok(Step::Next(inside));
+            }
             // Its opcode was changed, and nothing else of it.
             self.close_run();
             self.note(position, DamageKind::Zeros);
