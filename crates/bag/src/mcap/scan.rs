@@ -313,6 +313,11 @@ impl Pass<'_> {
             opcode::ATTACHMENT => self.contents.n_attachments += 1,
             opcode::METADATA => self.contents.n_metadata += 1,
             opcode::DATA_END if body_len == DATA_END_LEN => self.is_behind_data = true,
+            // Something else became a footer, perhaps a declaration that is now missing.
+            opcode::FOOTER if body_len != FOOTER_LEN => {
+                let kind = DamageKind::RecordLength { length: body_len, expected: FOOTER_LEN };
+                self.note(position, kind);
+            }
             // Indexes say nothing that the walk does not see; unknown records are skipped, as
             // the specification asks.
             _ => {}
