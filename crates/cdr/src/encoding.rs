@@ -76,6 +76,16 @@ impl Encoding {
         Self { order, max_alignment: 4, family: Family::Xcdr2, extensibility }
     }
 
+    /// The layout of a struct with this extensibility, `None` when its definition does not say:
+    /// what the encapsulation header says of the message. XCDR1 has nothing to append.
+    #[inline]
+    pub fn layout(self, declared: Option<Extensibility>) -> Extensibility {
+        match (declared.unwrap_or(self.extensibility), self.family) {
+            (_, Family::Ros1) | (Extensibility::Appendable, Family::Xcdr1) => Extensibility::Final,
+            (extensibility, _) => extensibility,
+        }
+    }
+
     /// Reads the encapsulation header at the start of `payload`.
     ///
     /// # Errors

@@ -45,14 +45,10 @@ const MEMBER_MUST_UNDERSTAND: u32 = 0x4000_0000;
 const EM_MUST_UNDERSTAND: u32 = 0x8000_0000;
 
 impl<'a> Cursor<'a> {
-    /// The layout of a struct with this extensibility, `None` when its definition does not say:
-    /// what the encapsulation header says of the message. XCDR1 has nothing to append.
+    /// As [`crate::Encoding::layout`], of the payload's encoding.
     #[inline]
     pub fn layout(&self, declared: Option<Extensibility>) -> Extensibility {
-        match (declared.unwrap_or(self.encoding.extensibility), self.encoding.family) {
-            (_, Family::Ros1) | (Extensibility::Appendable, Family::Xcdr1) => Extensibility::Final,
-            (extensibility, _) => extensibility,
-        }
+        self.encoding.layout(declared)
     }
 
     /// Reads the length in front of a value, and ends the cursor with it until [`Self::leave`].
@@ -74,24 +70,24 @@ impl<'a> Cursor<'a> {
         self.position = frame.end;
     }
 
-    /// As [`Self::enter`], in front of an array or sequence whose elements are not primitive: in
-    /// XCDR2 its length in bytes stands there, elsewhere nothing does.
+    /// As [`Self::enter`], in front of a value that only XCDR2 delimits: a struct that is not
+    /// final, an array or sequence whose elements are not primitive. Elsewhere `None`.
     ///
     /// # Errors
     ///
     /// As [`Self::enter`].
-    pub fn enter_collection(&mut self) -> Result<Option<Frame<'a>>, CdrError> {
+    pub fn enter_delimited(&mut self) -> Result<Option<Frame<'a>>, CdrError> {
         if self.encoding.family == Family::Xcdr2 { self.enter().map(Some) } else { Ok(None) }
     }
 
-    /// Moves behind an array or sequence whose elements are not primitive, where its length in
-    /// bytes stands in front of it; `false` where it does not.
+    /// Moves behind a value that only XCDR2 delimits, by the length in front of it; `false` where
+    /// there is none.
     ///
     /// # Errors
     ///
     /// As [`Self::enter`].
-    pub fn skip_collection(&mut self) -> Result<bool, CdrError> {
-        let frame = self.enter_collection()?;
+    pub fn skip_delimited(&mut self) -> Result<bool, CdrError> {
+        let frame = self.enter_delimited()?;
         if let Some(frame) = frame {
             self.leave(frame);
         }

@@ -19,6 +19,7 @@ mod idl;
 mod interfaces;
 mod json;
 mod library;
+mod no_bytes;
 mod path;
 mod plan;
 mod plan_reader;

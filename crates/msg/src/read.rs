@@ -1,6 +1,6 @@
 //! Values out of bytes, in every layout that CDR has.
 
-use ros2_memory_cdr::{CdrError, Cursor, Extensibility, Family, Frame, OptionalMember};
+use ros2_memory_cdr::{CdrError, Cursor, Extensibility, Family, OptionalMember};
 
 use crate::{
     DecodeError, Field, FieldType, List, Schema, Struct, StructType, Value,
@@ -22,29 +22,21 @@ pub(crate) fn read_struct<'a>(
     let failed = |source| at_field(ty, "", source);
     let n_values = if ty.min_size == 0 { EMPTY_WEIGHT } else { ty.fields.len() };
     budget.spend(n_values, cursor.offset()).map_err(failed)?;
-    let fields = match layout {
-        Extensibility::Final => read_fields(schema, ty, cursor, budget)?,
-        Extensibility::Appendable => {
-            let frame = cursor.enter().map_err(failed)?;
-            let fields = read_fields(schema, ty, cursor, budget)?;
-            cursor.leave(frame);
-            fields
-        }
-        Extensibility::Mutable => {
-            let frame = enter_list(cursor).map_err(failed)?;
-            let fields = read_members(schema, ty, cursor, budget)?;
-            if let Some(frame) = frame {
-                cursor.leave(frame);
-            }
-            fields
+    let frame = match layout {
+        Extensibility::Final => None,
+        Extensibility::Appendable | Extensibility::Mutable => {
+            cursor.enter_delimited().map_err(failed)?
         }
     };
+    let fields = if layout == Extensibility::Mutable {
+        read_members(schema, ty, cursor, budget)?
+    } else {
+        read_fields(schema, ty, cursor, budget)?
+    };
+    if let Some(frame) = frame {
+        cursor.leave(frame);
+    }
     Ok(Struct { ty, fields })
-}
-
-/// In XCDR2 a list of members has its length in front of it, in XCDR1 an end mark behind it.
-fn enter_list<'a>(cursor: &mut Cursor<'a>) -> Result<Option<Frame<'a>>, CdrError> {
-    if cursor.encoding().family == Family::Xcdr2 { cursor.enter().map(Some) } else { Ok(None) }
 }
 
 /// The fields one behind the other. In XCDR2 a value may end before its last fields, when an
@@ -183,7 +175,7 @@ fn in_collection<'a, T>(
     cursor: &mut Cursor<'a>,
     read: impl FnOnce(&mut Cursor<'a>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let frame = cursor.enter_collection()?;
+    let frame = cursor.enter_delimited()?;
     let value = read(cursor)?;
     if let Some(frame) = frame {
         cursor.leave(frame);
@@ -234,13 +226,6 @@ fn read_list<'a>(
     let weight = if is_empty { EMPTY_WEIGHT } else { 1 };
     budget.spend(n_kept.saturating_mul(weight), cursor.offset())?;
     let mut items = Vec::with_capacity(n_kept);
-    if takes_no_bytes(schema, element, cursor) {
-        // One is as good as another: the number that is left out may be any.
-        for _ in 0..n_kept {
-            items.push(read_one(schema, element, cursor, budget)?);
-        }
-        return Ok(Value::List(List { items, total: len }));
-    }
     let mut kept = spread(len, budget.max_items()).peekable();
     for i in 0..len {
         let before = cursor.offset();
@@ -258,17 +243,4 @@ fn read_list<'a>(
         }
     }
     Ok(Value::List(List { items, total: len }))
-}
-
-/// Whether every value of `ty` is empty, so that moving behind any number of them is moving
-/// nowhere. A mutable or appendable value has a header even then, and in XCDR2 an array, too.
-pub(crate) fn takes_no_bytes(schema: &Schema, ty: &FieldType, cursor: &Cursor<'_>) -> bool {
-    let encoding = cursor.encoding();
-    match ty {
-        _ if schema.is_plain_in(encoding) => schema.min_size(ty) == 0,
-        FieldType::Struct(id) => {
-            encoding.extensibility == Extensibility::Final && schema.struct_type(*id).is_nothing
-        }
-        _ => false,
-    }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, hash_map::Entry};
 
-use ros2_memory_cdr::{Extensibility, Primitive};
+use ros2_memory_cdr::Primitive;
 
 use crate::{
     Definition, DefinitionError, Field, FieldSpec, FieldType, MAX_DEPTH, MAX_FIELDS,
-    MessageEncoding, StructType, TypeSpec, canonical_type_name,
+    MessageEncoding, StructType, TypeSpec, canonical_type_name, no_bytes::NoBytesIn,
 };
 
 /// The definitions of one text, by name. Of a repeated name the first holds, so that a repeated
@@ -118,7 +118,7 @@ impl<'f, 'd> Resolver<'f, 'd> {
             filler_bytes: definition.filler_bytes,
             min_size: 1,
             n_leaves: 0,
-            is_nothing: false,
+            no_bytes_in: NoBytesIn::default(),
             height: 1,
         });
         let fields = definition
@@ -138,15 +138,16 @@ impl<'f, 'd> Resolver<'f, 'd> {
             .iter()
             .map(|field| of_struct(field).map_or(1, |ty| ty.n_leaves))
             .fold(1, usize::saturating_add);
-        let is_nothing = definition.filler_bytes == 0
-            && matches!(definition.extensibility, None | Some(Extensibility::Final))
-            && fields.iter().all(|field| {
-                !field.is_optional && of_struct(field).is_some_and(|ty| ty.is_nothing)
-            });
+        let no_bytes_in = NoBytesIn::of(
+            &self.structs,
+            definition.extensibility,
+            definition.filler_bytes,
+            &fields,
+        );
         if let Some(ty) = self.structs.get_mut(id) {
             ty.height = height.unwrap_or(0) + 1;
             ty.n_leaves = n_leaves;
-            ty.is_nothing = is_nothing;
+            ty.no_bytes_in = no_bytes_in;
             ty.min_size = if fields.is_empty() { ty.filler_bytes } else { size };
             ty.fields = fields;
         }

@@ -3,6 +3,7 @@ use ros2_memory_cdr::{Encoding, Extensibility, Family, Primitive};
 use crate::{
     Definition, DefinitionError, Library, MessageEncoding, SchemaEncoding, TypeSource,
     canonical_type_name, idl,
+    no_bytes::NoBytesIn,
     resolve::{Embedded, Resolver, builtin_types, min_size},
     ros_text::{self, Dialect},
 };
@@ -40,8 +41,8 @@ pub struct StructType {
     pub(crate) min_size: usize,
     /// How many fields it has with those of its structs counted, lists as one; saturating.
     pub(crate) n_leaves: usize,
-    /// Whether a value takes no bytes in any encoding that puts no headers around it.
-    pub(crate) is_nothing: bool,
+    /// Where a value takes no bytes.
+    pub(crate) no_bytes_in: NoBytesIn,
     /// How many types deep it goes, itself and its arrays counted.
     pub(crate) height: usize,
 }
@@ -182,7 +183,7 @@ impl Schema {
             filler_bytes: 0,
             min_size: 0,
             n_leaves: 0,
-            is_nothing: true,
+            no_bytes_in: NoBytesIn::default(),
             height: 1,
         };
         Self { structs: vec![root], message_encoding: MessageEncoding::Json, has_headers: false }

@@ -4,7 +4,7 @@ use ros2_memory_cdr::{CdrError, Cursor, Extensibility, Family, OptionalMember};
 
 use crate::{
     FieldType, Schema, StructType,
-    read::{is_of_primitives, min_size, takes_no_bytes},
+    read::{is_of_primitives, min_size},
 };
 
 /// Moves behind one value of `ty` without building it.
@@ -17,15 +17,13 @@ pub(crate) fn skip(
         FieldType::Primitive(kind) => cursor.skip_primitives(kind.size(), 1),
         FieldType::String => cursor.skip_string(),
         FieldType::WString => cursor.wstring().map(drop),
-        // Its parts may be without number, each of no bytes.
-        FieldType::Struct(_) if takes_no_bytes(schema, ty, cursor) => Ok(()),
         FieldType::Struct(id) => skip_struct(schema, schema.struct_type(*id), cursor),
         FieldType::Array(..) if is_of_primitives(ty) => skip_dimension(schema, ty, cursor),
-        FieldType::Array(..) if cursor.skip_collection()? => Ok(()),
+        FieldType::Array(..) if cursor.skip_delimited()? => Ok(()),
         FieldType::Array(..) => skip_dimension(schema, ty, cursor),
         FieldType::Sequence(element) => match &**element {
             FieldType::Primitive(kind) => cursor.skip_primitive_sequence(kind.size()),
-            _ if cursor.skip_collection()? => Ok(()),
+            _ if cursor.skip_delimited()? => Ok(()),
             _ => {
                 let len = cursor.sequence_len(min_size(schema, element, cursor))?;
                 skip_elements(schema, element, len, cursor, skip)
@@ -56,9 +54,6 @@ fn skip_elements(
     cursor: &mut Cursor<'_>,
     skip_one: fn(&Schema, &FieldType, &mut Cursor<'_>) -> Result<(), CdrError>,
 ) -> Result<(), CdrError> {
-    if takes_no_bytes(schema, element, cursor) {
-        return Ok(());
-    }
     for _ in 0..len {
         let before = cursor.offset();
         skip_one(schema, element, cursor)?;
@@ -71,6 +66,9 @@ fn skip_elements(
 }
 
 fn skip_struct(schema: &Schema, ty: &StructType, cursor: &mut Cursor<'_>) -> Result<(), CdrError> {
+    if ty.no_bytes_in.contains(cursor.encoding()) {
+        return Ok(());
+    }
     match (cursor.layout(ty.extensibility), cursor.encoding().family) {
         (Extensibility::Final, _) if ty.fields.is_empty() => {
             cursor.skip_primitives(1, ty.filler_bytes)
@@ -84,11 +82,7 @@ fn skip_struct(schema: &Schema, ty: &StructType, cursor: &mut Cursor<'_>) -> Res
                 OptionalMember::Absent | OptionalMember::Apart(_) => Ok(()),
             }
         }),
-        (_, Family::Xcdr2) => {
-            let frame = cursor.enter()?;
-            cursor.leave(frame);
-            Ok(())
-        }
+        _ if cursor.skip_delimited()? => Ok(()),
         _ => {
             while cursor.next_member()?.is_some() {}
             Ok(())

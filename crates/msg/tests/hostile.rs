@@ -657,3 +657,46 @@ fn a_files_own_definition_is_taken_before_the_librarys_and_the_librarys_only_wit
     }
     assert!(n >= 30, "{n} pairs");
 }
+
+/// Of a thinned list what is not kept is walked over, and nothing of the payload bounds a walk
+/// over values that take no bytes: 2^40 of them stand in a type with two of the next, 40 deep.
+#[test]
+fn values_of_no_bytes_are_not_walked_over_one_by_one() {
+    let mut definitions = Vec::new();
+    for note in ["", "@final", "@appendable", "@mutable"] {
+        for leaf in ["N x;", "N x[2];", "N x[2][3];"] {
+            let mut text = format!("struct N {{}};\n{note} struct A0 {{ {leaf} }};\n");
+            for n in 1..=40 {
+                writeln!(text, "{note} struct A{n} {{ A{0} a; A{0} b; }};", n - 1).unwrap();
+            }
+            for field in ["@optional A40 a;", "@optional octet o; sequence<A40> a;", "A40 a[2];"] {
+                let element = format!("@final struct E {{ {field} }};\n");
+                let text = text.clone() + &element + &root("@optional octet o; E many[20];");
+                definitions.push(format!("module p {{ module msg {{\n{text}\n}}; }};\n"));
+            }
+        }
+    }
+    let (tell, told) = mpsc::sync_channel(1);
+    let expected = definitions.len();
+    let walk = move || {
+        for text in definitions {
+            let schema =
+                Schema::parse_as(SchemaEncoding::OmgIdl, ROOT, &text, &Library::new()).unwrap();
+            let mut n_read = 0;
+            for form in [1, 3, 7, 9, 11] {
+                for at in 0..64 {
+                    let mut payload = [&[0, form, 0, 0][..], &[0; 1024]].concat();
+                    payload[4 + at] = 1;
+                    let thinned = DecodeLimits { max_items: 3 };
+                    n_read += u32::from(decode(&schema, &payload, thinned).is_ok());
+                }
+            }
+            tell.send((text, n_read)).unwrap_or_default();
+        }
+    };
+    thread::Builder::new().name("no bytes".to_owned()).spawn(walk).unwrap();
+    for n in 0..expected {
+        let (text, n_read) = told.recv_timeout(HANG).unwrap_or_else(|_| panic!("{n} does not end"));
+        assert!(n_read > 0 || text.contains("A40 a[2]"), "none is read:\n{text}");
+    }
+}
