@@ -15,8 +15,6 @@ mod common;
 mod compare;
 #[path = "every_value/json.rs"]
 mod json;
-#[path = "every_value/python.rs"]
-mod python;
 #[path = "every_value/theirs.rs"]
 mod theirs;
 
@@ -28,12 +26,12 @@ use std::{
 };
 
 use ros2_memory_inspect::CatOptions;
+use ros2_memory_testkit::python::{environment, run, words};
 
 use self::{
     common::text,
     compare::compare,
     json::Json,
-    python::{Missing, interpreter, run, words},
     theirs::{Theirs, by_file},
 };
 
@@ -59,18 +57,8 @@ fn data() -> Option<PathBuf> {
 
 /// The Python that has the other readers, when there is one.
 fn python() -> Option<PathBuf> {
-    match interpreter(&Path::new(PYTHON).join("requirements.txt")) {
-        Ok(python) => Some(python),
-        Err(Missing::Python(why)) => {
-            println!("skipped: {why}");
-            None
-        }
-        Err(Missing::Readers(why)) => {
-            assert!(env::var_os("CI").is_none(), "the readers cannot be installed: {why}");
-            println!("skipped: the readers cannot be installed: {why}");
-            None
-        }
-    }
+    let requirements = Path::new(PYTHON).join("requirements.txt");
+    environment("python-readers", &requirements, Path::new(env!("CARGO_TARGET_TMPDIR")))
 }
 
 fn script(python: &Path, name: &str) -> Command {

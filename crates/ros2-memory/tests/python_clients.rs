@@ -13,15 +13,16 @@
 )]
 
 use std::{
-    env,
     fs::{self, File},
     io::{Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
-    path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
+    path::Path,
+    process::{Child, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
+
+use ros2_memory_testkit::python::{environment, run, words};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ros2-memory");
 const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients");
@@ -30,19 +31,6 @@ const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients");
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 /// How long all questions of one client may take. The client gives up before.
 const ASKED_WITHIN: Duration = Duration::from_secs(900);
-/// What pip says when it cannot reach an index, in contrast to one that lacks a package.
-const UNREACHABLE: &[&str] = &[
-    "NewConnectionError",
-    "ConnectTimeoutError",
-    "ReadTimeoutError",
-    "ProxyError",
-    "NameResolutionError",
-    "Temporary failure in name resolution",
-    "Name or service not known",
-    "Network is unreachable",
-    "Connection refused",
-    "Connection reset",
-];
 
 #[test]
 fn the_first_major_version_gets_right_answers_over_every_transport() {
@@ -60,18 +48,10 @@ fn a_client_without_handshake_gets_right_answers_over_every_transport() {
 }
 
 fn gets_right_answers(major: u32, options: &[&str]) {
-    let python = match interpreter(major) {
-        Ok(python) => python,
-        Err(Missing::Python(why)) => {
-            println!("skipped: {why}");
-            return;
-        }
-        Err(Missing::Client(why)) => {
-            assert!(env::var_os("CI").is_none(), "the client cannot be installed: {why}");
-            println!("skipped: the client cannot be installed: {why}");
-            return;
-        }
-    };
+    let requirements = Path::new(CLIENTS).join(format!("requirements-{major}.txt"));
+    let name = format!("python-clients-{major}");
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let Some(python) = environment(&name, &requirements, kept) else { return };
     let folder = tempfile::tempdir().unwrap();
     let history = folder.path().join("history");
     write_history(&history);
@@ -95,62 +75,6 @@ fn gets_right_answers(major: u32, options: &[&str]) {
     let said = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
     println!("{}", said("out"));
     assert!(is_right, "a client was not answered right, see above; it said:\n{}", said("err"));
-}
-
-/// Why there is no client to test with.
-enum Missing {
-    /// No interpreter.
-    Python(String),
-    /// No environments in this Python, or nowhere to install from.
-    Client(String),
-}
-
-/// The interpreter of an environment that has the client, made when it is not there or for other
-/// requirements.
-fn interpreter(major: u32) -> Result<PathBuf, Missing> {
-    let version = Command::new("python3").arg("-VV").output();
-    let version = version.map_err(|error| Missing::Python(format!("no python3: {error}")))?;
-    let requirements = Path::new(CLIENTS).join(format!("requirements-{major}.txt"));
-    let mut wanted = fs::read(&requirements).unwrap();
-    wanted.extend(version.stdout);
-
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let home = kept.join(format!("python-clients-{major}"));
-    // One run installs; others that are started meanwhile wait and find it done.
-    let lock = File::create(kept.join(format!("python-clients-{major}.lock"))).unwrap();
-    lock.lock().unwrap();
-    let made_for = home.join("made-for.txt");
-    let python = home.join("bin/python");
-    if fs::read(&made_for).is_ok_and(|made_for| made_for == wanted) && python.exists() {
-        return Ok(python);
-    }
-    if home.exists() {
-        fs::remove_dir_all(&home).unwrap();
-    }
-    let made = run(Command::new("python3").args(["-m", "venv"]).arg(&home));
-    if !made.status.success() {
-        return Err(Missing::Client(format!("python3 makes no environments: {}", words(&made))));
-    }
-    let installed = run(Command::new(&python)
-        .args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--retries",
-            "2",
-            "-r",
-        ])
-        .arg(&requirements));
-    if !installed.status.success() {
-        let why = words(&installed);
-        let is_unreachable = UNREACHABLE.iter().any(|sign| why.contains(sign));
-        assert!(is_unreachable, "{} cannot be installed: {why}", requirements.display());
-        return Err(Missing::Client(why));
-    }
-    fs::write(made_for, wanted).unwrap();
-    Ok(python)
 }
 
 /// Twenty minutes of a robot, the same in every run.
@@ -250,13 +174,4 @@ fn program() -> Command {
         command.env_remove(variable);
     }
     command
-}
-
-fn run(command: &mut Command) -> Output {
-    command.stdin(Stdio::null()).output().expect("the command runs")
-}
-
-fn words(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    format!("{}{}", text(&output.stdout), text(&output.stderr))
 }

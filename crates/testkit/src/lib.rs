@@ -13,5 +13,6 @@ pub mod odd_files;
 pub mod oracle;
 pub mod payload;
 pub mod prng;
+pub mod python;
 pub mod random_sets;
 pub mod typed;

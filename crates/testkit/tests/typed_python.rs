@@ -9,16 +9,16 @@
 #![cfg(test)]
 
 use std::{
-    env,
-    fs::{self, File},
+    fs::File,
     io::{BufWriter, Write},
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    path::Path,
+    process::Command,
 };
 
 use ros2_memory_testkit::{
     payload::ByteOrder,
     prng::Prng,
+    python::{environment, run, words},
     typed::{
         Encoding, Layout, Options, Prim, Quirks, Style, Type, TypeSet, Value, encode, random_types,
         random_value, ros1msg, ros2idl, ros2msg,
@@ -33,19 +33,6 @@ const SETS: u64 = 1_000;
 const IDL_SETS: u64 = 1_500;
 /// One in so many sets is read from IDL too, which is slow.
 const IDL_EACH: u64 = 5;
-/// What pip says when it cannot reach an index, in contrast to one that lacks a package.
-const UNREACHABLE: &[&str] = &[
-    "NewConnectionError",
-    "ConnectTimeoutError",
-    "ReadTimeoutError",
-    "ProxyError",
-    "NameResolutionError",
-    "Temporary failure in name resolution",
-    "Name or service not known",
-    "Network is unreachable",
-    "Connection refused",
-    "Connection reset",
-];
 
 #[test]
 fn rosbags_writes_the_same_bytes_and_reads_the_same_types() {
@@ -72,18 +59,9 @@ fn cyclone_dds_reads_the_same_values_out_of_every_layout() {
 
 /// What `script` counted, given `cases`; nothing when there is no Python that has `package`.
 fn compared(package: &str, script: &str, cases: impl Iterator<Item = Json>) -> Option<Json> {
-    let python = match interpreter(package) {
-        Ok(python) => python,
-        Err(Missing::Python(why)) => {
-            println!("skipped: {why}");
-            return None;
-        }
-        Err(Missing::Package(why)) => {
-            assert!(env::var_os("CI").is_none(), "{package} cannot be installed: {why}");
-            println!("skipped: {package} cannot be installed: {why}");
-            return None;
-        }
-    };
+    let requirements = Path::new(FOLDER).join(format!("requirements-{package}.txt"));
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let python = environment(&format!("python-{package}"), &requirements, kept)?;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cases.jsonl");
     let mut file = BufWriter::new(File::create(&path).unwrap());
@@ -263,60 +241,4 @@ fn with_kinds(value: &Value) -> Json {
         Value::Absent => Json::Null,
         _ => plain(value),
     }
-}
-
-/// Why there is nothing to compare with.
-enum Missing {
-    /// No interpreter.
-    Python(String),
-    /// No environments in this Python, or nowhere to install from.
-    Package(String),
-}
-
-/// The interpreter of an environment that has `package`, made when it is not there or for other
-/// requirements.
-fn interpreter(package: &str) -> Result<PathBuf, Missing> {
-    let version = Command::new("python3").arg("-VV").output();
-    let version = version.map_err(|error| Missing::Python(format!("no python3: {error}")))?;
-    let requirements = Path::new(FOLDER).join(format!("requirements-{package}.txt"));
-    let mut wanted = fs::read(&requirements).unwrap();
-    wanted.extend(version.stdout);
-
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let home = kept.join(format!("python-{package}"));
-    // One run installs; others that are started meanwhile wait and find it done.
-    let lock = File::create(kept.join(format!("python-{package}.lock"))).unwrap();
-    lock.lock().unwrap();
-    let made_for = home.join("made-for.txt");
-    let python = home.join("bin/python");
-    if fs::read(&made_for).is_ok_and(|made_for| made_for == wanted) && python.exists() {
-        return Ok(python);
-    }
-    if home.exists() {
-        fs::remove_dir_all(&home).unwrap();
-    }
-    let made = run(Command::new("python3").args(["-m", "venv"]).arg(&home));
-    if !made.status.success() {
-        return Err(Missing::Package(format!("python3 makes no environments: {}", words(&made))));
-    }
-    let options = ["--quiet", "--disable-pip-version-check", "--retries", "2", "-r"];
-    let installed =
-        run(Command::new(&python).args(["-m", "pip", "install"]).args(options).arg(&requirements));
-    if !installed.status.success() {
-        let why = words(&installed);
-        let is_unreachable = UNREACHABLE.iter().any(|sign| why.contains(sign));
-        assert!(is_unreachable, "{} cannot be installed: {why}", requirements.display());
-        return Err(Missing::Package(why));
-    }
-    fs::write(made_for, wanted).unwrap();
-    Ok(python)
-}
-
-fn run(command: &mut Command) -> Output {
-    command.stdin(Stdio::null()).output().expect("the command runs")
-}
-
-fn words(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
