@@ -12,16 +12,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    Made, ODD_TOPICS, OddFile, OddMessage, OddPlace,
-    damage::{
-        CHUNK, DATA_END, FOOTER, HEADER, MAGIC, MESSAGE, SCHEMA, Span, record, spans, string,
-        true_record, whole_messages,
-    },
-};
+use super::{Made, ODD_TOPICS, OddFile, OddMessage, OddPlace, damage::whole_messages};
 use crate::{
     bags::{Compression, Layout, TestChannel, TestMessage, bag_bytes},
     content::{Content, Kind},
+    mcap_bytes::{
+        Span,
+        records::{MAGIC, lying_record, op, record, text},
+        spans,
+    },
     payload::ByteOrder,
     prng::Prng,
 };
@@ -160,29 +159,37 @@ impl Maker<'_> {
             let mut content = [0_u8; 16].to_vec();
             content.extend_from_slice(&size);
             content.extend_from_slice(&[0; 4]);
-            content.extend(string(compression));
+            content.extend(text(compression));
             content.extend_from_slice(&stored.to_le_bytes());
             content.extend_from_slice(&[0x28, 0xB5, 0x2F, 0xFD]);
-            true_record(CHUNK, &content)
+            record(op::CHUNK, &content)
         };
         let small = 64_u64.to_le_bytes();
         let long_schema = [&[1, 0], &u32::MAX.to_le_bytes()[..], b"std_msgs"].concat();
         self.bad_record(
             "length_max",
             "a message of 2^64-1 bytes",
-            &record(MESSAGE, u64::MAX, b"x"),
+            &lying_record(op::MESSAGE, u64::MAX, b"x"),
         )?;
-        self.bad_record("length_63", "a header of 2^63 bytes", &record(HEADER, 1 << 63, b"x"))?;
-        self.bad_record("length_tib", "a chunk of 2^40 bytes", &record(CHUNK, 1 << 40, &[0; 40]))?;
+        self.bad_record(
+            "length_63",
+            "a header of 2^63 bytes",
+            &lying_record(op::HEADER, 1 << 63, b"x"),
+        )?;
+        self.bad_record(
+            "length_tib",
+            "a chunk of 2^40 bytes",
+            &lying_record(op::CHUNK, 1 << 40, &[0; 40]),
+        )?;
         self.bad_record("bomb", "a chunk that inflates to 64 GiB", &chunk(gib_64, "zstd", 4))?;
         self.bad_record("bomb_lz4", "an lz4 chunk of 64 GiB", &chunk(gib_64, "lz4", 4))?;
         self.bad_record("bomb_none", "a plain chunk of 64 GiB", &chunk(gib_64, "", 4))?;
         self.bad_record("stored_max", "2^64-1 stored bytes", &chunk(small, "zstd", u64::MAX))?;
         self.bad_record("bad_frame", "a chunk that does not inflate", &chunk(small, "zstd", 4))?;
         self.bad_record("compression", "an unknown compression", &chunk(small, "rar", 4))?;
-        self.bad_record("name_max", "a name of 2^32-1 bytes", &true_record(SCHEMA, &long_schema))?;
-        self.bad_record("short", "a message record of 3 bytes", &true_record(MESSAGE, b"abc"))?;
-        self.bad_record("opcode_0", "a record of opcode zero", &record(0, 0, b""))
+        self.bad_record("name_max", "a name of 2^32-1 bytes", &record(op::SCHEMA, &long_schema))?;
+        self.bad_record("short", "a message record of 3 bytes", &record(op::MESSAGE, b"abc"))?;
+        self.bad_record("opcode_0", "a record of opcode zero", &record(0, b""))
     }
 
     fn odd_names(&mut self) -> Made {
@@ -289,8 +296,11 @@ impl Maker<'_> {
 
     fn bad_record(&mut self, name: &str, what: &'static str, bad: &[u8]) -> Made {
         let mut bag = self.bag(name, &Layout { chunked: false, ..Layout::default() })?;
-        let whole: Vec<Span> =
-            spans(&bag.bytes).into_iter().filter(|span| span.opcode == MESSAGE).take(3).collect();
+        let whole: Vec<Span> = spans(&bag.bytes)
+            .into_iter()
+            .filter(|span| span.opcode == op::MESSAGE)
+            .take(3)
+            .collect();
         bag.bytes.truncate(whole.last().map_or(0, |span| span.end));
         bag.bytes.extend_from_slice(bad);
         bag.recorded.truncate(whole.len());
@@ -340,11 +350,11 @@ impl Maker<'_> {
 
 /// Where the record that ends the data section begins.
 fn end_of_data(file: &[u8]) -> usize {
-    start_of(file, DATA_END)
+    start_of(file, op::DATA_END)
 }
 
 fn footer_start(file: &[u8]) -> usize {
-    start_of(file, FOOTER)
+    start_of(file, op::FOOTER)
 }
 
 fn start_of(file: &[u8], opcode: u8) -> usize {
