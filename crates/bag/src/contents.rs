@@ -109,6 +109,8 @@ pub struct Chunk {
     pub crc: u32,
     /// What checking it gave.
     pub verdict: Verdict,
+    /// Whether it is a run of messages outside any chunk, whose bytes start with a record.
+    pub is_loose: bool,
     /// Whether the messages' log times never decrease.
     pub is_sorted: bool,
     /// The first log time; of a damaged chunk what its writer says.

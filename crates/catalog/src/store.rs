@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Changes with every change of the bytes; a catalog of another version is rebuilt.
-pub(crate) const FORMAT_VERSION: u32 = 2;
+pub(crate) const FORMAT_VERSION: u32 = 3;
 /// From this size on, a new segment is begun and the old one never written again.
 const SEGMENT_BYTES: u64 = 8 << 20;
 /// With this many segments they are merged into one.

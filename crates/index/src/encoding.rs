@@ -23,7 +23,8 @@
 //!                           last near first ]
 //!
 //! flags         bits 0-1 compression (none, lz4, zstd), bits 2-3 and 5 verdict (intact,
-//!               unchecked, damaged, claimed, doubtful), bit 4 is_sorted
+//!               unchecked, damaged, claimed, doubtful), bit 4 is_sorted,
+//!               bit 6 is_loose
 //! ```
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
@@ -162,7 +163,8 @@ fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
         Verdict::Doubtful => 4,
     };
     let verdict = (verdict & 3) << 2 | (verdict >> 2) << 5;
-    out.number(compression | verdict | u64::from(chunk.is_sorted) << 4);
+    let order = u64::from(chunk.is_sorted) << 4 | u64::from(chunk.is_loose) << 6;
+    out.number(compression | verdict | order);
     out.number(chunk.crc.into());
     out.number(chunk.channels.len() as u64);
     if chunk.channels.is_empty() {
@@ -310,6 +312,7 @@ fn decode_chunk(
         compression,
         crc,
         verdict,
+        is_loose: flags >> 6 & 1 == 1,
         is_sorted: flags >> 4 & 1 == 1,
         first,
         last,

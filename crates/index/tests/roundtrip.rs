@@ -61,15 +61,16 @@ fn chunk(n_channels: u32) -> impl Strategy<Value = Chunk> {
     let seen = (0..n_channels, any::<u32>(), time(), time())
         .prop_map(|(channel, count, first, last)| ChunkChannel { channel, count, first, last });
     let sizes = (any::<u64>(), any::<u64>(), any::<u64>(), any::<u32>());
-    (sizes, compression, verdict, any::<bool>(), vec(seen, 0..4)).prop_map(
-        |((offset, stored_len, len, crc), compression, verdict, is_sorted, channels)| Chunk {
+    (sizes, compression, verdict, any::<(bool, bool)>(), vec(seen, 0..4)).prop_map(
+        |((offset, stored_len, len, crc), compression, verdict, is, channels)| Chunk {
             offset,
             stored_len,
             len,
             compression,
             crc,
             verdict,
-            is_sorted,
+            is_loose: is.0,
+            is_sorted: is.1,
             first: channels.iter().map(|seen| seen.first).min().unwrap_or_default(),
             last: channels.iter().map(|seen| seen.last).max().unwrap_or_default(),
             channels,

@@ -470,6 +470,7 @@ fn chunk_of(header: &ChunkHeader, body_at: u64) -> Chunk {
         compression: Compression::None,
         crc: header.crc,
         verdict: Verdict::Damaged,
+        is_loose: false,
         is_sorted: true,
         first: LogTime::from_ns(header.span.0),
         last: LogTime::from_ns(header.span.1),

@@ -166,19 +166,19 @@ pub(super) fn own_len(op: u8, body_start: &[u8]) -> Option<u64> {
     match op {
         opcode::SCHEMA => {
             fields.u16().ok()?;
-            for _ in 0..3 {
-                fields.bytes().ok()?;
-            }
+            name(&mut fields)?;
+            name(&mut fields)?;
+            fields.bytes().ok()?;
         }
         opcode::CHANNEL => {
             fields.u16().ok()?;
             fields.u16().ok()?;
-            for _ in 0..3 {
-                fields.bytes().ok()?;
-            }
+            name(&mut fields)?;
+            name(&mut fields)?;
+            fields.bytes().ok()?;
         }
         opcode::METADATA => {
-            fields.bytes().ok()?;
+            name(&mut fields)?;
             fields.bytes().ok()?;
         }
         opcode::MESSAGE_INDEX => {
@@ -188,8 +188,8 @@ pub(super) fn own_len(op: u8, body_start: &[u8]) -> Option<u64> {
         opcode::ATTACHMENT => {
             fields.u64().ok()?;
             fields.u64().ok()?;
-            fields.bytes().ok()?;
-            fields.bytes().ok()?;
+            name(&mut fields)?;
+            name(&mut fields)?;
             let data_len = fields.u64().ok()?;
             let fixed = (body_start.len() - fields.0.len()) as u64;
             // The data and its CRC.
@@ -198,4 +198,10 @@ pub(super) fn own_len(op: u8, body_start: &[u8]) -> Option<u64> {
         _ => return None,
     }
     Some((body_start.len() - fields.0.len()) as u64)
+}
+
+/// A name: what has control characters is something else, read with a wrong length.
+fn name(fields: &mut Fields<'_>) -> Option<()> {
+    let bytes = fields.bytes().ok()?;
+    bytes.iter().all(|byte| *byte >= b' ').then_some(())
 }

@@ -317,6 +317,7 @@ impl Claims<'_> {
             compression,
             crc: header.crc,
             verdict: Verdict::Claimed,
+            is_loose: false,
             is_sorted: claim.is_sorted,
             first: LogTime::from_ns(index.span.0),
             last: LogTime::from_ns(index.span.1),

@@ -113,6 +113,7 @@ impl Pass<'_> {
                 compression: Compression::None,
                 crc: 0,
                 verdict: Verdict::Unchecked,
+                is_loose: true,
                 is_sorted: true,
                 first: LogTime::ZERO,
                 last: LogTime::ZERO,

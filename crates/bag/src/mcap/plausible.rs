@@ -58,7 +58,7 @@ impl Pass<'_> {
     }
 
     /// The length of the body of the record at `at` by its own fields, when its record says
-    /// `body_len` and leads nowhere, and its fields lead to another record.
+    /// `body_len` and leads nowhere, or into another record, and its fields lead to one.
     pub(super) fn corrected_len(
         &mut self,
         at: u64,
@@ -75,20 +75,42 @@ impl Pass<'_> {
         );
         let body_at = at + HEADER_LEN as u64;
         let end = body_at.saturating_add(body_len);
-        if !has_own || (end <= self.len && self.leads_on_behind(at, op, end)?) {
+        if !has_own {
             return Ok(None);
         }
+        let leads_on = end <= self.len && self.leads_on_behind(at, op, end)?;
         let mut own = own_len(op, self.head(at)?.get(HEADER_LEN..).unwrap_or_default());
-        if own.is_none() && self.may_spend(OWN_FIELDS_LEN as u64) {
+        if own.is_none() && !leads_on && self.may_spend(OWN_FIELDS_LEN as u64) {
             let left = usize::try_from(self.len - body_at).unwrap_or(usize::MAX);
             let body = self.window.peek(body_at, left.min(OWN_FIELDS_LEN), &mut self.scratch)?;
             own = own_len(op, body);
         }
         let Some(own) = own.filter(|own| *own != body_len) else { return Ok(None) };
-        match body_at.checked_add(own).filter(|end| *end < self.len) {
-            Some(end) if self.leads_on_behind(at, op, end)? => Ok(Some(own)),
+        let own_end = body_at.checked_add(own).filter(|end| *end < self.len);
+        match own_end {
+            Some(own_end) if self.leads_on_behind(at, op, own_end)? => {
+                let is_wrong = !leads_on || (own_end < end && self.leads_over(own_end, end)?);
+                Ok(is_wrong.then_some(own))
+            }
             _ => Ok(None),
         }
+    }
+
+    /// Whether the records from `at` on lead over `end` and not to it: then nothing ends there, and
+    /// what stands there looks like a record by chance.
+    fn leads_over(&mut self, at: u64, end: u64) -> Result<bool, BagError> {
+        let mut position = at;
+        while position < end {
+            let Some((op, body_len)) = record::header(self.head(position)?) else {
+                return Ok(false);
+            };
+            let next = (position + HEADER_LEN as u64).saturating_add(body_len);
+            if !self.may_spend(HEAD_LEN as u64) || !self.leads_on_behind(position, op, next)? {
+                return Ok(false);
+            }
+            position = next;
+        }
+        Ok(position > end)
     }
 
     /// Whether the fields of a record fill it to the last byte: then its length is right, and it

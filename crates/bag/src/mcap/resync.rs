@@ -169,6 +169,7 @@ impl Pass<'_> {
             compression,
             crc: header.crc,
             verdict: Verdict::Unchecked,
+            is_loose: false,
             is_sorted: true,
             first: LogTime::ZERO,
             last: LogTime::ZERO,

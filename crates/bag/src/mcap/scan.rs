@@ -12,8 +12,8 @@ use super::{
     summary::{Footer, read_footer},
 };
 use crate::{
-    BagError, Compression, Contents, Damage, DamageKind, Ending, Losses, ReadOptions, Source,
-    inflate::Inflater, source::Window,
+    BagError, Contents, Damage, DamageKind, Ending, Losses, ReadOptions, Source, inflate::Inflater,
+    source::Window,
 };
 
 /// Sees every message of a pass, in file order, once the bytes around it were checked.
@@ -107,7 +107,6 @@ pub fn scan_on(
         if served_to == MAGIC.len() as u64 { DataHash::new(source, footer)? } else { None };
     // A chunk behind the end is one that was incomplete: it is read again.
     let incomplete = known.chunks.pop_if(|chunk| chunk.offset > served_to);
-    let is_chunk = |chunk: &crate::Chunk| chunk.compression != Compression::None || chunk.crc != 0;
     let mut pass = Pass {
         window: Window::new(source, std::mem::take(&mut buffers.window)),
         len: source.len(),
@@ -116,8 +115,8 @@ pub fn scan_on(
         inflated: &mut buffers.inflated,
         visitor,
         registry: Registry::at_end_of(&known.declared),
-        has_chunks: known.chunks.iter().any(is_chunk),
-        has_loose: known.chunks.iter().any(|chunk| !is_chunk(chunk)),
+        has_chunks: known.chunks.iter().any(|chunk| !chunk.is_loose),
+        has_loose: known.chunks.iter().any(|chunk| chunk.is_loose),
         span: known.time_span().map(|(first, last)| (first.as_ns(), last.as_ns())),
         contents: known,
         run: None,
@@ -284,6 +283,17 @@ impl Pass<'_> {
             self.see_loose(position)?;
         }
         if op == 0 {
+            for lost in [opcode::CHANNEL, opcode::SCHEMA] {
+                if self.is_confirmed(position, lost, next)?
+                    && self.leads_on_behind(position, lost, next)?
+                {
+                    // The messages behind it may be of no other channel.
+                    self.close_run();
+                    self.note(position, DamageKind::Zeros);
+                    self.declaration(lost, body_at, body_len)?;
+                    return Ok(Step::Next(next));
+                }
+            }
             if body_len == 0 || !self.leads_on(next)? {
                 return Ok(Step::Broken(DamageKind::Zeros));
             }
@@ -349,9 +359,10 @@ impl Pass<'_> {
     /// A whole record inside the one from `position` to `next`, when that one leads nowhere: its
     /// length was changed.
     fn swallowed(&mut self, position: u64, op: u8, next: u64) -> Result<Option<u64>, BagError> {
-        if self.leads_on(next)? || self.is_confirmed(position, op, next)? {
-            // Where it leads may look like a record by chance, and a chunk of the index by none.
-            return self.indexed_inside(position, next);
+        let leads_on = self.leads_on(next)? || self.is_confirmed(position, op, next)?;
+        // Where it leads may look like a record by chance, and a chunk of the index by none.
+        if leads_on && self.indexed_inside(position, next)?.is_none() {
+            return Ok(None);
         }
         let hit = self.find(position + 1, position + 1)?;
         Ok(hit.filter(|hit| *hit < next))

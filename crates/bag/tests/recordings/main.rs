@@ -8,6 +8,7 @@ mod audit;
 mod checksums;
 mod compressed;
 mod damage;
+mod framing;
 mod growing;
 mod hand;
 mod indexed;
