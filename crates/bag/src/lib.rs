@@ -37,7 +37,7 @@ pub use mcap::{
     scan::{ScanBuffers, ScannedMessage, Visitor, scan, scan_on},
 };
 pub use source::{ReadOptions, Source};
-pub use timeline::{Direction, Message, Timeline, TimelinePart, TimelineReport};
+pub use timeline::{Direction, Message, Timeline, TimelinePart, TimelineParts, TimelineReport};
 pub use writer::{
     FileWriter, SplitOptions, SplitWriter, WriteOptions, WrittenChannel, WrittenFile,
     write_metadata_yaml,

@@ -2,8 +2,8 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, binary_heap::PeekMut},
-    path::PathBuf,
+    collections::{BinaryHeap, HashMap, binary_heap::PeekMut},
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -24,11 +24,50 @@ pub enum Direction {
 #[derive(Debug, Clone)]
 pub struct TimelinePart {
     /// The file.
-    pub path: Arc<std::path::Path>,
+    pub path: Arc<Path>,
     /// Which version of it the contents describe.
     pub identity: FileIdentity,
     /// What it holds.
     pub contents: Arc<Contents>,
+}
+
+/// The bags of a timeline, by place, in the order that breaks ties. What a bag holds is asked for
+/// when the timeline reaches its time, and let go when it is behind it.
+pub trait TimelineParts: Send {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first and last log time of a bag; `None` for one without messages.
+    fn span(&self, place: usize) -> Option<(LogTime, LogTime)>;
+
+    /// What is needed to read a bag.
+    ///
+    /// # Errors
+    ///
+    /// Where it lies, and why that is not known.
+    fn part(&self, place: usize) -> Result<TimelinePart, (PathBuf, BagError)>;
+}
+
+impl TimelineParts for Vec<TimelinePart> {
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    fn span(&self, place: usize) -> Option<(LogTime, LogTime)> {
+        self.get(place)?.contents.time_span()
+    }
+
+    fn part(&self, place: usize) -> Result<TimelinePart, (PathBuf, BagError)> {
+        match self.get(place) {
+            Some(part) => Ok(part.clone()),
+            None => unreachable!("only places below the length are asked for"),
+        }
+    }
 }
 
 /// One message of a timeline, borrowed until the next is asked for.
@@ -74,7 +113,9 @@ pub struct TimelineReport {
 /// out of a week opens one chunk. Nothing is allocated for a message: a chunk's messages are
 /// listed in a reused vector and borrow from its reused buffer.
 pub struct Timeline<'s> {
-    parts: Vec<TimelinePart>,
+    parts: Box<dyn TimelineParts + 's>,
+    /// The bags that the stream is in, with the number of their chunks that are still to come.
+    open: HashMap<u32, (TimelinePart, usize)>,
     range: TimeRange,
     direction: Direction,
     options: ReadOptions,
@@ -158,7 +199,7 @@ impl<'s> Timeline<'s> {
     /// A stream over `parts`, which stand in the order that breaks ties. `select` gives the rank
     /// of a wanted channel's topic, `None` for the others; `stop` may end it between chunks.
     pub fn new(
-        parts: Vec<TimelinePart>,
+        parts: impl TimelineParts + 's,
         range: TimeRange,
         direction: Direction,
         options: ReadOptions,
@@ -166,7 +207,8 @@ impl<'s> Timeline<'s> {
         stop: impl Fn() -> bool + Send + 's,
     ) -> Self {
         let mut timeline = Self {
-            parts,
+            parts: Box::new(parts),
+            open: HashMap::new(),
             range,
             direction,
             options,
@@ -179,9 +221,9 @@ impl<'s> Timeline<'s> {
             report: TimelineReport::default(),
         };
         let entries: Vec<_> = (0u32..)
-            .zip(&timeline.parts)
-            .filter_map(|(number, part)| {
-                let (first, last) = part.contents.time_span()?;
+            .zip(0..timeline.parts.len())
+            .filter_map(|(number, place)| {
+                let (first, last) = timeline.parts.span(place)?;
                 timeline.range.touches(first, last).then(|| {
                     Reverse(Entry {
                         key: timeline.opening_key(first, last, number),
@@ -267,7 +309,13 @@ impl<'s> Timeline<'s> {
 
     /// Replaces a bag by its chunks. The file is opened with the first chunk that is read.
     fn open_bag(&mut self, number: u32) {
-        let Some(part) = self.parts.get(number as usize) else { return };
+        let part = match self.parts.part(number as usize) {
+            Ok(part) => part,
+            Err(skipped) => {
+                self.report.skipped.push(skipped);
+                return;
+            }
+        };
         let wanted: Vec<bool> = part
             .contents
             .declared
@@ -275,6 +323,7 @@ impl<'s> Timeline<'s> {
             .iter()
             .map(|channel| (self.select)(channel).is_some())
             .collect();
+        let mut n_chunks = 0;
         for (index, chunk) in (0u32..).zip(&part.contents.chunks) {
             let span = chunk
                 .channels
@@ -284,11 +333,15 @@ impl<'s> Timeline<'s> {
                 .map(|seen| (seen.first, seen.last))
                 .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
             if let Some((first, last)) = span {
+                n_chunks += 1;
                 self.heap.push(Reverse(Entry {
                     key: self.opening_key(first, last, number),
                     target: Target::Chunk(number, index),
                 }));
             }
+        }
+        if n_chunks > 0 {
+            self.open.insert(number, (part, n_chunks));
         }
     }
 
@@ -297,9 +350,11 @@ impl<'s> Timeline<'s> {
             self.cursors.push(Cursor { buffer: ChunkBuffer::spare(), ..Cursor::default() });
             self.cursors.len() - 1
         });
-        if let Err(error) = self.fill(slot, number, index) {
-            let path = self.parts.get(number as usize).map(|part| part.path.to_path_buf());
-            self.report.skipped.push((path.unwrap_or_default(), error));
+        let filled = self.fill(slot, number, index);
+        let path = self.forget_chunk(number);
+        if let Err(error) = filled {
+            let path = path.map(|path| path.to_path_buf()).unwrap_or_default();
+            self.report.skipped.push((path, error));
             self.retire(slot);
             return;
         }
@@ -311,6 +366,18 @@ impl<'s> Timeline<'s> {
             })),
             None => self.retire(slot),
         }
+    }
+
+    /// Lets a bag go with its last chunk, since a cursor on it holds what it needs. Returns where
+    /// it lies.
+    fn forget_chunk(&mut self, number: u32) -> Option<Arc<Path>> {
+        let (part, n_chunks) = self.open.get_mut(&number)?;
+        *n_chunks -= 1;
+        let (path, is_last) = (part.path.clone(), *n_chunks == 0);
+        if is_last {
+            self.open.remove(&number);
+        }
+        Some(path)
     }
 
     /// Reads a chunk into a cursor and lists its wanted messages.
@@ -372,8 +439,8 @@ impl<'s> Timeline<'s> {
         if let Some(bag) = open {
             return Ok(bag);
         }
-        let Some(part) = self.parts.get(number as usize) else {
-            unreachable!("entries are made from parts")
+        let Some((part, _)) = self.open.get(&number) else {
+            unreachable!("a bag is open until its last chunk was read")
         };
         let bag = Bag::open(&part.path, part.identity, part.contents.clone(), &self.options)?;
         self.report.bags_opened += 1;

@@ -164,6 +164,10 @@ pub(super) fn footer_fields(body: &[u8]) -> Result<(u64, u64, u32), DamageKind> 
 pub(super) fn own_len(op: u8, body_start: &[u8]) -> Option<u64> {
     let mut fields = Fields(body_start);
     match op {
+        opcode::HEADER => {
+            name(&mut fields)?;
+            name(&mut fields)?;
+        }
         opcode::SCHEMA => {
             fields.u16().ok()?;
             name(&mut fields)?;

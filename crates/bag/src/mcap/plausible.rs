@@ -30,11 +30,11 @@ impl Pass<'_> {
 
     /// Whether a record that ends at `at` leads to another, or to the end of the file.
     pub(super) fn leads_on(&mut self, at: u64) -> Result<bool, BagError> {
-        self.leads_on_with(at, None)
+        self.leads_on_with(at, &[])
     }
 
-    /// As [`Self::leads_on`], for a record that declares a channel.
-    fn leads_on_with(&mut self, at: u64, declared: Option<u16>) -> Result<bool, BagError> {
+    /// As [`Self::leads_on`], where records in front declare these channels.
+    fn leads_on_with(&mut self, at: u64, declared: &[u16]) -> Result<bool, BagError> {
         if at >= self.len {
             return Ok(at == self.len && self.footer.is_none());
         }
@@ -45,16 +45,21 @@ impl Pass<'_> {
             &mut self.scratch,
         )?;
         let registry = &self.registry;
-        let is_known = |id: u16| declared == Some(id) || registry.channel(id).is_some();
+        let is_known = |id: u16| declared.contains(&id) || registry.channel(id).is_some();
         Ok(is_plausible(head, left, is_open, is_known))
     }
 
     /// As [`Self::leads_on`], for the record from `at` to `end`, which may declare the channel of a
     /// message behind it.
     pub(super) fn leads_on_behind(&mut self, at: u64, op: u8, end: u64) -> Result<bool, BagError> {
+        let id = self.declared_by(at, op)?;
+        self.leads_on_with(end, id.as_slice())
+    }
+
+    /// The number of the channel that the record at `at` declares, if it is one that does.
+    fn declared_by(&mut self, at: u64, op: u8) -> Result<Option<u16>, BagError> {
         let id = self.head(at)?.get(HEADER_LEN..).and_then(|body| body.first_chunk());
-        let id = id.map(|id| u16::from_le_bytes(*id)).filter(|_| op == opcode::CHANNEL);
-        self.leads_on_with(end, id)
+        Ok(id.map(|id| u16::from_le_bytes(*id)).filter(|_| op == opcode::CHANNEL))
     }
 
     /// The length of the body of the record at `at` by its own fields, when its record says
@@ -67,7 +72,8 @@ impl Pass<'_> {
     ) -> Result<Option<u64>, BagError> {
         let has_own = matches!(
             op,
-            opcode::SCHEMA
+            opcode::HEADER
+                | opcode::SCHEMA
                 | opcode::CHANNEL
                 | opcode::METADATA
                 | opcode::MESSAGE_INDEX
@@ -100,12 +106,14 @@ impl Pass<'_> {
     /// what stands there looks like a record by chance.
     fn leads_over(&mut self, at: u64, end: u64) -> Result<bool, BagError> {
         let mut position = at;
+        let mut declared = Vec::new();
         while position < end {
             let Some((op, body_len)) = record::header(self.head(position)?) else {
                 return Ok(false);
             };
             let next = (position + HEADER_LEN as u64).saturating_add(body_len);
-            if !self.may_spend(HEAD_LEN as u64) || !self.leads_on_behind(position, op, next)? {
+            declared.extend(self.declared_by(position, op)?);
+            if !self.may_spend(HEAD_LEN as u64) || !self.leads_on_with(next, &declared)? {
                 return Ok(false);
             }
             position = next;

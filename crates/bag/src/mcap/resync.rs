@@ -204,14 +204,21 @@ impl Pass<'_> {
         Ok(is_clean)
     }
 
-    /// Whether another file starts at `at`: with its header, or with the start of another.
+    /// Whether another file starts at `at`: with its header and a record behind it, since a copy of
+    /// the first bytes of a file may lie in what was damaged.
     pub(super) fn is_second_file(&mut self, at: u64) -> Result<bool, BagError> {
         let behind = self.head(at)?.strip_prefix(MAGIC).unwrap_or_default();
         let body_start = behind.get(HEADER_LEN..).unwrap_or_default();
         let name_len = body_start.first_chunk().map(|len| u32::from_le_bytes(*len));
-        Ok(header(behind).is_some_and(|(op, body_len)| {
-            op == opcode::HEADER && name_len.is_some_and(|len| u64::from(len) + 8 <= body_len)
-        }))
+        let end = match header(behind) {
+            Some((opcode::HEADER, body_len))
+                if name_len.is_some_and(|len| u64::from(len) + 8 <= body_len) =>
+            {
+                at.saturating_add((MAGIC.len() + HEADER_LEN) as u64).saturating_add(body_len)
+            }
+            _ => return Ok(false),
+        };
+        Ok(end == self.len || self.leads_on(end)?)
     }
 
     /// A record that is broken and yet a message outside chunks says that the file has such.

@@ -375,6 +375,8 @@ impl Pass<'_> {
             self.close_run();
             self.note(position, DamageKind::SecondFile);
             self.registry.forget();
+            // The summary is that of the last file, if these are two at all.
+            self.is_summary_declared = false;
             self.is_behind_data = false;
             return Ok(Step::Next(next));
         }

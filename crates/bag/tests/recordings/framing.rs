@@ -61,6 +61,24 @@ fn a_length_that_ends_where_bytes_look_like_a_record_by_chance_is_not_believed()
 }
 
 #[test]
+fn a_header_whose_length_ends_inside_a_message_hides_no_chunk() {
+    let mut hand = Hand::new();
+    hand.declare();
+    // What looks like a private record stands in a message outside chunks.
+    let by_chance = [&[0x97][..], &4u64.to_le_bytes(), &[1; 60]].concat();
+    for time in 1..4 {
+        hand.put(&HandChunk::zstd(&message(1, time, b"x")).record());
+    }
+    let inside = hand.put(&message(1, 4, &by_chance)) + 9 + 22;
+    hand.0[9..17].copy_from_slice(&(inside - 17).to_le_bytes());
+    for bytes in [hand.0.clone(), hand.close(&[])] {
+        let (bag, got) = Scratch::new().serve(&bytes);
+        assert_eq!(times(&got), [1, 2, 3, 4], "{:?}", bag.contents());
+        assert_eq!(bag.contents().damage.len(), 1, "{:?}", bag.contents());
+    }
+}
+
+#[test]
 fn padding_behind_the_fields_of_a_record_is_no_wrong_length() {
     let mut hand = Hand::new();
     hand.declare();
