@@ -48,6 +48,34 @@ impl Data {
         Ok(History::new(Options::new(SEED, LogTime::from_ns(START_NS), HOUR_S))?)
     }
 
+    /// A history of so many hours, the first of which is [`Self::history`].
+    ///
+    /// # Errors
+    ///
+    /// When it is longer than a history may be.
+    pub fn history_of(&self, hours: u64) -> Outcome<History> {
+        let seconds = hours.saturating_mul(HOUR_S);
+        Ok(History::new(Options::new(SEED, LogTime::from_ns(START_NS), seconds))?)
+    }
+
+    /// So many hours in Zstandard; written when they are not there yet.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be written.
+    pub fn hours(&self, hours: u64) -> Outcome<PathBuf> {
+        let folder = self.root.join(format!("hours_{hours}"));
+        if !folder.is_dir() {
+            fs::create_dir_all(&self.root)?;
+            let unfinished = tempfile::tempdir_in(&self.root)?;
+            let options =
+                WriteOptions { compression: Compression::Zstd, ..WriteOptions::default() };
+            write_history(&self.history_of(hours)?, unfinished.path(), &options, &|_| {})?;
+            fs::rename(unfinished.keep(), &folder)?;
+        }
+        Ok(folder)
+    }
+
     /// The hour with chunks stored in this way; written when it is not there yet.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ pub use data::{Data, GIVEN_FOLDER, HOUR_S, START_NS, files_under, given_folder, 
 pub use median::{Spread, Taken, Watch, spread_of};
 pub use memory::{Opened, TOOL_CALLS, arguments, ask};
 pub use odometry::{Positions, Sums};
-pub use passes::{Tally, indexed_reader, message_stream, summaries, timeline};
+pub use passes::{Tally, indexed_reader, last_with_label, message_stream, summaries, timeline};
 pub use seen::Seen;
 pub use walk::{inflate_and_check, plain_walk};
 

@@ -13,7 +13,14 @@ use crate::Outcome;
 ///
 /// Half of the history lies before the absolute times, so that nothing is answered from its end
 /// only.
-pub const TOOL_CALLS: [(&str, &str); 17] = [
+pub const TOOL_CALLS: [(&str, &str); 23] = [
+    ("memory_card", "{}"),
+    ("last_seen", r#"{"label": "scissors"}"#),
+    ("find_sightings", r#"{"labels": "person AND NOT scissors"}"#),
+    ("list_labels", "{}"),
+    ("explain_gap", r#"{"topic": "/odom", "start": 1767227400, "end": 1767227460}"#),
+    // The first scissors of the history.
+    ("expand", r#"{"handle": "HANDLE"}"#),
     ("list_recorded_topics", "{}"),
     ("data_time_range", "{}"),
     ("get_topic_at_time", r#"{"topic": "/odom", "timestamp": 1767227400.5}"#),
@@ -49,8 +56,8 @@ pub const TOOL_CALLS: [(&str, &str); 17] = [
     ("recent_trajectory_summary", r#"{"seconds": 60}"#),
 ];
 
-/// How long a first index of an hour may take before something is wrong.
-const INDEX_LIMIT: Duration = Duration::from_secs(60);
+/// How long a first index may take before something is wrong.
+const INDEX_LIMIT: Duration = Duration::from_secs(600);
 
 /// The configuration and the definitions that a memory is opened with.
 #[derive(Debug)]
@@ -78,19 +85,28 @@ impl Opened {
         Ok(Self { loaded, library: Arc::new(load_definitions(&[]).library) })
     }
 
+    /// Opens the memory and returns at once.
+    ///
+    /// # Errors
+    ///
+    /// When the bag directory cannot be opened.
+    pub fn open(&self) -> Outcome<Memory> {
+        Ok(Memory::open(
+            self.loaded.catalog_settings(self.library.clone()),
+            self.loaded.query_settings(),
+            self.loaded.schema_map(),
+        )?)
+    }
+
     /// Opens the memory and waits until every bag is known.
     ///
     /// # Errors
     ///
-    /// When the bag directory cannot be opened, or is not indexed within a minute.
+    /// When the bag directory cannot be opened, or is not indexed within some minutes.
     pub fn memory(&self) -> Outcome<Memory> {
-        let memory = Memory::open(
-            self.loaded.catalog_settings(self.library.clone()),
-            self.loaded.query_settings(),
-            self.loaded.schema_map(),
-        )?;
+        let memory = self.open()?;
         if !memory.wait_until_indexed(INDEX_LIMIT) {
-            return Err("the bag directory was not indexed within a minute".into());
+            return Err("the bag directory was not indexed within ten minutes".into());
         }
         Ok(memory)
     }

@@ -2,7 +2,9 @@
 
 use std::{fs::File, io::Read, path::PathBuf};
 
-use mcap::sans_io::{IndexedReadEvent, IndexedReader};
+use mcap::sans_io::{
+    IndexedReadEvent, IndexedReader, IndexedReaderOptions, indexed_reader::ReadOrder,
+};
 use ros2_memory_bag::{Direction, ReadOptions, Timeline, TimelinePart};
 use ros2_memory_time::TimeRange;
 
@@ -115,6 +117,38 @@ pub fn summaries(files: &[PathBuf]) -> Outcome<usize> {
         chunks += summary.chunk_indexes.len();
     }
     Ok(chunks)
+}
+
+/// The peer's way to learn when a text was last named: each file from its end, the last file
+/// first, until a payload holds it. Nothing is decoded: the bytes are searched.
+///
+/// # Errors
+///
+/// When a file cannot be read or has no summary.
+pub fn last_with_label(files: &[PathBuf], label: &str) -> Outcome<Option<u64>> {
+    let finder = memchr::memmem::Finder::new(label);
+    let mut bytes = Vec::new();
+    for file in files.iter().rev() {
+        read_into(&mut bytes, file)?;
+        let summary = mcap::Summary::read(&bytes)?.ok_or("a file without a summary")?;
+        let options = IndexedReaderOptions::new().with_order(ReadOrder::ReverseLogTime);
+        let mut reader = IndexedReader::new_with_options(&summary, options)?;
+        while let Some(event) = reader.next_event() {
+            match event? {
+                IndexedReadEvent::Message { header, data } => {
+                    if finder.find(data).is_some() {
+                        return Ok(Some(header.log_time));
+                    }
+                }
+                IndexedReadEvent::ReadChunkRequest { offset, length } => {
+                    let start = usize::try_from(offset)?;
+                    let chunk = bytes.get(start..start + length).ok_or("a chunk past the end")?;
+                    reader.insert_chunk_record_data(offset, chunk)?;
+                }
+            }
+        }
+    }
+    Ok(None)
 }
 
 /// Reads a whole file into a buffer that is kept, which is faster than mapping for files this

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path, sync::Arc};
 use ros2_memory_bag::ReadOptions;
 use ros2_memory_catalog::Store;
 use ros2_memory_fuzz::segment;
-use ros2_memory_index::Indexer;
+use ros2_memory_index::{IndexedPaths, IndexedTypes, Indexer};
 use ros2_memory_testkit::{
     bags::{Compression, Layout, TestChannel, TestMessage, bag_bytes},
     content::Kind,
@@ -43,9 +43,12 @@ fn main() -> Made {
     picks(&seeds.join("cdr_cursor"), 8, 600)?;
     picks(&seeds.join("typed_roundtrip"), 16, 120)?;
     picks(&seeds.join("mcap_recovery"), 24, 90)?;
-    let stored = catalog()?;
-    write(&seeds.join("catalog_segment").join("entries"), &segment::unframed(&stored))?;
-    write(&seeds.join("catalog_segment").join("raw"), &[&[0], &stored[..]].concat())?;
+    for (stored, (name, is_sealed)) in catalog()?.iter().zip([("sealed", true), ("log", false)]) {
+        let folder = seeds.join("catalog_segment");
+        write(&folder.join(name), &segment::unframed(stored, is_sealed))?;
+        let choice = if is_sealed { 2 } else { 0 };
+        write(&folder.join(format!("{name}_raw")), &[&[choice], &stored[..]].concat())?;
+    }
     Ok(())
 }
 
@@ -150,13 +153,22 @@ fn bag(layout: &Layout) -> io::Result<Vec<u8>> {
 }
 
 /// The only segment of a catalog over two bags, one of them gone.
-fn catalog() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+/// The tests' recordings hold strings: these are taken for labels.
+fn indexed() -> IndexedTypes {
+    let mut types = IndexedTypes::default();
+    let labels = vec!["data".parse().expect("a path")];
+    types.insert("std_msgs/msg/String", IndexedPaths { labels, ..IndexedPaths::default() });
+    types
+}
+
+/// A sealed segment and a log, with an entry each.
+fn catalog() -> Result<[Vec<u8>; 2], Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let mut entries = Vec::new();
     for (name, layout) in layouts().into_iter().take(2) {
         let path: Arc<Path> = Path::new(name).into();
         fs::write(folder.path().join(&path), bag(&layout)?)?;
-        let mut indexer = Indexer::default();
+        let mut indexer = Indexer::new(Arc::new(indexed()), Arc::default());
         let mut entry = indexer.index(folder.path(), &path, &ReadOptions::default(), None)?;
         // Of no file system, so that the seeds come out the same everywhere.
         (entry.identity.device, entry.identity.inode, entry.identity.mtime_ns) = (1, 2, 3);
@@ -165,5 +177,6 @@ fn catalog() -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let dir = folder.path().join("catalog");
     fs::create_dir(&dir)?;
     Store::open(&dir)?.0.rewrite(&entries[..1], &entries[1..])?;
-    Ok(fs::read(dir.join("segment-00000001"))?)
+    let file = |number: u32| fs::read(dir.join(format!("segment-{number:08}")));
+    Ok([file(1)?, file(2)?])
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    CatalogError, RefreshReport, Settings, Snapshot, Store, catalog_place, refresh::Known,
-    watch::watch,
+    CatalogError, IndexProgress, RefreshReport, Settings, Snapshot, Store, catalog_place,
+    refresh::Known, watch::watch,
 };
 
 /// How long a change may be waited for before the folder is looked through: writers change a
@@ -37,8 +37,11 @@ struct Shared {
 
 /// Locked only for the moment of looking or swapping, never while files are read.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that may be so by itself")]
 struct State {
     snapshot: Arc<Snapshot>,
+    /// Whether the snapshot was made before the folder was looked through, of what was known.
+    is_from_catalog: bool,
     /// How many times the folder was looked through to the end.
     refreshes: u64,
     refreshed_at: Option<Instant>,
@@ -74,9 +77,18 @@ impl Catalog {
     /// cannot be written is no error: the catalog is then kept in memory alone.
     pub fn open(settings: Settings) -> Result<Self, CatalogError> {
         let mut known = open_known(settings.clone())?;
+        // What was known when the catalog was last written is answered at once.
+        let is_from_catalog = !known.is_empty();
+        let progress = Some(IndexProgress { done: 0, total: 0 });
+        let first = if is_from_catalog {
+            known.snapshot(progress)
+        } else {
+            Snapshot::before_the_first_look()
+        };
         let shared = Arc::new(Shared {
             state: Mutex::new(State {
-                snapshot: Arc::new(Snapshot::before_the_first_look()),
+                snapshot: Arc::new(first),
+                is_from_catalog,
                 refreshes: 0,
                 refreshed_at: None,
                 last_report: RefreshReport::default(),
@@ -96,12 +108,12 @@ impl Catalog {
         Ok(Self { shared, thread: Some(thread), refresh: interval })
     }
 
-    /// The present view. While the folder is looked through for the first time, and when that was
-    /// longer ago than it should be, as after a sleep of the machine, it waits for it up to half
-    /// a second.
+    /// The present view. While the folder is looked through for the first time and nothing was
+    /// known of it, and when that was longer ago than it should be, as after a sleep of the
+    /// machine, it waits for it up to half a second.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         let mut state = self.shared.lock();
-        if state.refreshes == 0 {
+        if state.refreshes == 0 && !state.is_from_catalog {
             state = self.wait(state, MAX_WAIT, |state| state.refreshes > 0);
         }
         let is_overdue = state.refreshed_at.is_some_and(|at| at.elapsed() > self.refresh * 2);
@@ -188,7 +200,7 @@ pub fn forget(settings: &Settings) -> Result<(), CatalogError> {
     if !store.is_writer() {
         return Err(CatalogError::Held { pid: store.writer_pid(), path: dir });
     }
-    store.rewrite(&[], &[])
+    store.clear()
 }
 
 fn open_known(mut settings: Settings) -> Result<Known, CatalogError> {
@@ -220,7 +232,7 @@ fn open_known(mut settings: Settings) -> Result<Known, CatalogError> {
         Err(_) => Store::in_memory(),
     };
     if let Some(reason) = &loaded.damage {
-        tracing::info!(reason, bags = loaded.entries.len(), "the catalog is rebuilt");
+        tracing::info!(reason, bags = loaded.n_bags(), "the catalog is rebuilt");
     }
     Ok(Known::new(settings, store, loaded, pool))
 }

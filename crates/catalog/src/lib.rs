@@ -7,12 +7,17 @@
 
 #![forbid(unsafe_code)]
 
+mod bags;
 mod catalog;
+mod disk;
 mod error;
+mod log;
 mod place;
 mod refresh;
+mod runs;
 mod segment;
 mod settings;
+mod sightings;
 mod snapshot;
 mod store;
 mod watch;
@@ -21,7 +26,9 @@ pub use catalog::{Catalog, forget};
 pub use error::CatalogError;
 pub use place::{CATALOG_FOLDER, catalog_place};
 pub use refresh::{IndexProgress, RefreshReport, Refused};
-pub use ros2_memory_index::{BagEntry, EdgeSpan, LatchedMessage};
+pub use ros2_memory_index::{BagEntry, EdgeSpan, IndexedTypes, LatchedMessage};
+pub use runs::Run;
 pub use settings::Settings;
-pub use snapshot::{BagView, Run, Snapshot, TopicSummary};
-pub use store::{Loaded, Store};
+pub use sightings::{LabelSummary, Sighting, SightingsBack, Wanted};
+pub use snapshot::{BagView, Snapshot, SnapshotParts, TopicSummary};
+pub use store::{FORMAT_VERSION, Loaded, Store};

@@ -1,27 +1,30 @@
 //! Bringing what is known up to date with the folder.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc,
+    },
     time::{Duration, Instant, SystemTime},
 };
 
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
-use ros2_memory_bag::{
-    BagError, Contents, Declarations, FileIdentity, FoundFile, discover, run_key,
-};
+use ros2_memory_bag::{BagError, FileIdentity, FoundFile, discover};
 use ros2_memory_index::{BagEntry, Indexer};
 
-use crate::{Settings, Snapshot, Store};
+use crate::{Settings, Snapshot, Store, bags::Bags, snapshot::Given};
 
 /// A file without its ending counts as still being written for this long after its last change.
 const ACTIVE_FOR: Duration = Duration::from_secs(60);
 /// While many bags are indexed, what is known is shown this often.
 const SHOW_EVERY: Duration = Duration::from_millis(250);
-/// How many bags are indexed between two looks at the clock.
-const BATCH: usize = 64;
+/// With more bags than this to index, what is known by then is shown.
+const MANY: usize = 64;
+/// So many bags may wait to be taken in.
+const WAITING: usize = 256;
 
 /// How far indexing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,19 +62,13 @@ pub struct RefreshReport {
 pub(crate) struct Known {
     settings: Settings,
     store: Store,
-    pool: rayon::ThreadPool,
-    entries: HashMap<Arc<Path>, Arc<BagEntry>>,
-    gone: HashMap<Arc<Path>, Arc<BagEntry>>,
+    pool: Arc<rayon::ThreadPool>,
+    bags: Bags,
     /// Files that could not be indexed. Those with the identity that they had are tried again only
     /// when they change, the others each time.
     refused: HashMap<PathBuf, (Option<FileIdentity>, String)>,
     /// What was logged of files that cannot be indexed.
     complaints: HashMap<PathBuf, String>,
-    /// The paths whose present entry is in the store.
-    stored: HashSet<Arc<Path>>,
-    declared: HashSet<Arc<Declarations>>,
-    /// The declarations of the bag that was indexed last.
-    last_declared: Option<Arc<Declarations>>,
     /// How many refused files the last shown state had; `None` before the first.
     shown_refused: Option<usize>,
 }
@@ -83,26 +80,13 @@ impl Known {
         loaded: crate::Loaded,
         pool: rayon::ThreadPool,
     ) -> Self {
-        let stored = loaded.entries.keys().cloned().collect();
-        // The entries of a segment share their declarations: hash each once.
-        let by_place: HashMap<usize, &Arc<Declarations>> = loaded
-            .entries
-            .values()
-            .map(|entry| &entry.contents.declared)
-            .map(|declared| (Arc::as_ptr(declared).addr(), declared))
-            .collect();
-        let declared = by_place.into_values().cloned().collect();
         Self {
             settings,
             store,
-            pool,
-            entries: loaded.entries,
-            gone: loaded.gone,
+            pool: Arc::new(pool),
+            bags: Bags::new(loaded),
             refused: HashMap::new(),
             complaints: HashMap::new(),
-            stored,
-            declared,
-            last_declared: None,
             shown_refused: None,
         }
     }
@@ -111,6 +95,11 @@ impl Known {
     pub(crate) fn other_writer(&self) -> Option<u32> {
         let is_on_disk = !self.store.dir().as_os_str().is_empty();
         (is_on_disk && !self.store.is_writer()).then(|| self.store.writer_pid())
+    }
+
+    /// Whether any bag is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bags.n_bags() == 0
     }
 
     /// Looks through the folder, indexes what is new or changed, newest first, and hands every
@@ -122,7 +111,7 @@ impl Known {
         stop: &(dyn Fn() -> bool + Sync),
     ) -> RefreshReport {
         let discovery = discover(&self.settings.bag_dir);
-        let mut report = RefreshReport { known: self.entries.len(), ..RefreshReport::default() };
+        let mut report = RefreshReport { known: self.bags.n_bags(), ..RefreshReport::default() };
         let root = self.settings.bag_dir.clone();
         if let Some(rejected) = discovery.rejected.iter().find(|rejected| rejected.path == root) {
             // A disk that is away for a moment has lost no bags.
@@ -136,8 +125,7 @@ impl Known {
             .into_iter()
             .map(|file| (Arc::from(relative(&file.path)), file))
             .collect();
-        let vanished = self.drop_vanished(&found);
-        report.vanished = vanished.len();
+        report.vanished = self.bags.drop_vanished(&found);
         self.refused.retain(|path, (identity, _)| {
             identity.is_some() && found.get(path.as_path()).map(|file| file.identity) == *identity
         });
@@ -147,20 +135,19 @@ impl Known {
         let mut work: Vec<(Arc<Path>, FileIdentity)> = found
             .iter()
             .filter(|(path, file)| {
-                let is_known =
-                    self.entries.get(*path).is_some_and(|entry| entry.identity == file.identity);
+                let is_known = self.bags.knows(path, file.identity, &self.settings.indexed);
                 !is_known && !self.refused.contains_key(&***path)
             })
             .map(|(path, file)| (path.clone(), file.identity))
             .collect();
         // Newest first, so that questions about the recent past are answered soonest.
         work.sort_by(|a, b| (b.1.mtime_ns, &b.0).cmp(&(a.1.mtime_ns, &a.0)));
-        if work.len() > BATCH {
+        if work.len() > MANY {
             show(self.snapshot(Some(self.progress(found.len()))));
         }
         report.indexed = self.index(&work, found.len(), show, stop);
-        self.save(&vanished);
-        report.known = self.entries.len();
+        self.save();
+        report.known = self.bags.n_bags();
         report.refused = self.refused.len();
         // Without bags that age from active to closed, nothing to see means nothing to show.
         let is_same = report.indexed + report.vanished == 0
@@ -174,22 +161,8 @@ impl Known {
     }
 
     fn progress(&self, total: usize) -> IndexProgress {
-        let done = self.entries.len() + self.refused.len();
+        let done = self.bags.n_bags() + self.refused.len();
         IndexProgress { done: done.min(total), total }
-    }
-
-    fn drop_vanished(&mut self, found: &HashMap<Arc<Path>, FoundFile>) -> Vec<Arc<Path>> {
-        let vanished: Vec<Arc<Path>> =
-            self.entries.keys().filter(|path| !found.contains_key(*path)).cloned().collect();
-        for path in &vanished {
-            if let Some(entry) = self.entries.remove(path)
-                && !entry.latched.is_empty()
-            {
-                self.gone.insert(path.clone(), entry);
-            }
-        }
-        self.gone.retain(|path, _| !found.contains_key(path));
-        vanished
     }
 
     /// Goes over bags and returns how many could be indexed.
@@ -200,47 +173,64 @@ impl Known {
         show: &mut dyn FnMut(Snapshot),
         stop: &(dyn Fn() -> bool + Sync),
     ) -> usize {
+        // What is known of a bag that has grown, looked up before bags are taken in.
+        let work: Vec<_> = work
+            .iter()
+            .map(|(path, identity)| (path, *identity, self.bags.newest(path).cloned()))
+            .collect();
+        let (settings, pool) = (self.settings.clone(), self.pool.clone());
+        let next = AtomicUsize::new(0);
+        let (sender, outcomes) = mpsc::sync_channel(WAITING);
         let mut shown = Instant::now();
         let mut n_indexed = 0;
-        for batch in work.chunks(BATCH) {
-            if stop() {
-                break;
+        // Taking in and sealing goes on here, while the pool goes over the next bags.
+        pool.in_place_scope(|scope| {
+            for _thread in 0..pool.current_num_threads() {
+                let sender = sender.clone();
+                let (settings, work, next) = (&settings, &work, &next);
+                scope.spawn(move |_| {
+                    let mut indexer =
+                        Indexer::new(settings.indexed.clone(), settings.library.clone());
+                    while let Some((path, identity, known)) =
+                        work.get(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        let outcome = index_one(&mut indexer, settings, path, known.as_deref());
+                        if stop() || sender.send(((*path).clone(), *identity, outcome)).is_err() {
+                            break;
+                        }
+                    }
+                });
             }
-            let (settings, entries) = (&self.settings, &self.entries);
-            let outcomes: Vec<_> = self.pool.install(|| {
-                let indexer = || Indexer::new(settings.library.clone());
-                batch
-                    .into_par_iter()
-                    .map_init(indexer, |indexer, (path, identity)| {
-                        let known = entries.get(path).map(|entry| &**entry);
-                        (path.clone(), *identity, index_one(indexer, settings, path, known))
-                    })
-                    .collect()
-            });
+            drop(sender);
             for (path, identity, outcome) in outcomes {
-                self.stored.remove(&path);
-                match outcome {
-                    Ok(entry) => {
-                        n_indexed += 1;
-                        self.complaints.remove(&*path);
-                        note_damage(&entry);
-                        let entry = self.share_declarations(entry);
-                        self.entries.insert(path, Arc::new(entry));
-                    }
-                    Err(failure) => {
-                        self.entries.remove(&path);
-                        self.complain(&path, &failure.reason);
-                        let identity = Some(identity).filter(|_| !failure.may_pass);
-                        self.refused.insert(path.to_path_buf(), (identity, failure.reason));
-                    }
+                n_indexed += usize::from(outcome.is_ok());
+                self.take_in(&path, identity, outcome);
+                if self.bags.is_full() {
+                    self.save();
+                }
+                if shown.elapsed() >= SHOW_EVERY {
+                    show(self.snapshot(Some(self.progress(total))));
+                    shown = Instant::now();
                 }
             }
-            if shown.elapsed() >= SHOW_EVERY {
-                show(self.snapshot(Some(self.progress(total))));
-                shown = Instant::now();
+        });
+        n_indexed
+    }
+
+    fn take_in(&mut self, path: &Path, identity: FileIdentity, outcome: Result<BagEntry, Failure>) {
+        match outcome {
+            Ok(entry) => {
+                self.complaints.remove(path);
+                note_damage(&entry);
+                self.bags.insert(entry);
+            }
+            Err(failure) => {
+                self.bags.forget(path);
+                self.complain(path, &failure.reason);
+                let identity = Some(identity).filter(|_| !failure.may_pass);
+                self.refused.insert(path.to_path_buf(), (identity, failure.reason));
             }
         }
-        n_indexed
     }
 
     /// Logs why a file cannot be indexed, once for each reason.
@@ -251,58 +241,16 @@ impl Known {
         }
     }
 
-    /// The splits of a session declare the same: they share one copy of it.
-    fn share_declarations(&mut self, mut entry: BagEntry) -> BagEntry {
-        let declared = &entry.contents.declared;
-        // Most often they are those of the bag before, and comparing is quicker than hashing.
-        let last = self.last_declared.as_ref().filter(|last| *last == declared);
-        let Some(shared) = last.or_else(|| self.declared.get(declared)).cloned() else {
-            self.declared.insert(declared.clone());
-            self.last_declared = Some(declared.clone());
-            return entry;
-        };
-        self.last_declared = Some(shared.clone());
-        entry.contents =
-            Arc::new(Contents { declared: shared, ..Arc::unwrap_or_clone(entry.contents) });
-        entry
-    }
-
     /// Writes down what is new. Bags that are still being written are not: they change with
     /// every refresh.
-    fn save(&mut self, vanished: &[Arc<Path>]) {
+    fn save(&mut self) {
         self.store.try_take_over();
-        if !self.store.is_writer() {
-            return;
-        }
         let now = SystemTime::now();
         let is_settled =
             |entry: &BagEntry| entry.contents.is_closed() || age(entry.identity, now) > ACTIVE_FOR;
-        let gone_stored: Vec<Arc<Path>> =
-            vanished.iter().filter(|path| self.stored.remove(*path)).cloned().collect();
-        let outcome = if self.store.needs_rewrite() {
-            let entries: Vec<_> =
-                self.entries.values().filter(|entry| is_settled(entry)).cloned().collect();
-            // Latched messages live as long as their run has a bag.
-            let runs: HashSet<PathBuf> = self.entries.keys().map(|path| run_key(path)).collect();
-            self.gone.retain(|path, _| runs.contains(&run_key(path)));
-            let gone: Vec<_> = self.gone.values().cloned().collect();
-            self.stored = entries.iter().map(|entry| entry.path.clone()).collect();
-            self.store.rewrite(&entries, &gone)
-        } else {
-            let mut fresh: Vec<_> = self
-                .entries
-                .values()
-                .filter(|entry| is_settled(entry) && !self.stored.contains(&entry.path))
-                .cloned()
-                .collect();
-            fresh.sort_by(|a, b| a.path.cmp(&b.path));
-            self.stored.extend(fresh.iter().map(|entry| entry.path.clone()));
-            self.store.append(&fresh, &gone_stored)
-        };
-        if let Err(error) = outcome {
+        if let Err(error) = self.bags.save(&mut self.store, &is_settled) {
             // Answers go on from memory; the next refresh tries again.
             tracing::warn!(%error, "the catalog cannot be written");
-            self.stored.clear();
         }
     }
 
@@ -319,9 +267,9 @@ impl Known {
             .map(|(path, (_, reason))| Refused { path: path.clone(), reason: reason.clone() })
             .collect();
         refused.sort_by(|a, b| a.path.cmp(&b.path));
-        let gone: Vec<_> = self.gone.values().cloned().collect();
-        let entries = self.entries.values().filter(|entry| is_shown(entry)).cloned();
-        Snapshot::new(&self.settings.bag_dir, entries, &gone, refused, progress)
+        let root = self.settings.bag_dir.clone();
+        let segments = self.bags.shown(&is_shown);
+        Snapshot::new(Given { root, segments, refused, progress })
     }
 }
 
@@ -350,7 +298,7 @@ fn index_one(
             reason: error.to_string(),
         }),
         Err(_panic) => {
-            *indexer = Indexer::new(settings.library.clone());
+            *indexer = Indexer::new(settings.indexed.clone(), settings.library.clone());
             Err(Failure { reason: "a fault of the program".to_owned(), may_pass: false })
         }
     }

@@ -1,6 +1,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use ros2_memory_bag::ReadOptions;
+use ros2_memory_index::IndexedTypes;
 use ros2_memory_msg::Library;
 
 /// Where the bags are and how they are looked after.
@@ -21,6 +22,8 @@ pub struct Settings {
     pub include_active: bool,
     /// Definitions for files that have none.
     pub library: Arc<Library>,
+    /// Which fields are indexed.
+    pub indexed: Arc<IndexedTypes>,
 }
 
 impl Settings {
@@ -34,6 +37,7 @@ impl Settings {
             read: ReadOptions::default(),
             include_active: true,
             library: Arc::default(),
+            indexed: Arc::default(),
         }
     }
 }

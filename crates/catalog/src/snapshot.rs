@@ -3,14 +3,21 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
-use ros2_memory_bag::{ChunkChannel, TimelinePart, Verdict, run_key};
-use ros2_memory_index::{BagEntry, EdgeSpan, LatchedMessage};
+use ros2_memory_bag::{BagError, ChunkChannel, TimelinePart, TimelineParts, Verdict};
+use ros2_memory_index::{BagEntry, EdgeSpan};
 use ros2_memory_time::{LogTime, TimeRange};
 
-use crate::{IndexProgress, Refused};
+use crate::{
+    IndexProgress, Refused,
+    runs::{self, Run},
+    segment::{Dead, Segment, rows::RowFlags, summary::Summary},
+};
 
 /// Two bags further apart than this leave a gap: a new split follows within milliseconds.
 const MIN_GAP_NS: u64 = 2_000_000_000;
@@ -19,21 +26,50 @@ const MIN_GAP_NS: u64 = 2_000_000_000;
 #[derive(Debug, Default)]
 pub struct Snapshot {
     root: PathBuf,
+    pub(crate) parts: Vec<Part>,
     /// By start time, then path.
-    bags: Vec<BagView>,
+    places: Vec<Place>,
     /// For each bag, the latest time in it and in all bags before it.
     latest_so_far: Vec<LogTime>,
     topics: BTreeMap<Arc<str>, TopicSummary>,
+    /// Sets of topics that bags have messages of.
+    sets: Vec<Vec<Arc<str>>>,
     /// By start time.
     runs: Vec<Run>,
     gaps: Vec<TimeRange>,
+    /// When bags were recorded that are gone, ascending and apart.
+    deleted: Vec<(LogTime, LogTime)>,
     refused: Vec<Refused>,
     progress: Option<IndexProgress>,
-    n_entries: usize,
+    n_entries: u64,
+    n_open: u64,
+    bag_bytes: u64,
+    edges: Vec<EdgeSpan>,
     /// The bags in which something is wrong.
     damaged: Vec<Arc<BagEntry>>,
-    /// Put together when it is first asked for.
-    edges: OnceLock<Vec<EdgeSpan>>,
+    /// How often an entry could not be read.
+    n_unreadable: AtomicU64,
+}
+
+/// A segment as a snapshot sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) dead: Arc<Dead>,
+    /// For each row, its bag's place in the snapshot; `u32::MAX` for those that have none.
+    pub(crate) places: Arc<[u32]>,
+}
+
+/// One bag with messages.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    first: LogTime,
+    last: LogTime,
+    part: u32,
+    row: u32,
+    run: u32,
+    /// The set of topics that it has messages of.
+    set: u32,
 }
 
 /// A bag that holds messages.
@@ -47,8 +83,6 @@ pub struct BagView {
     pub last: LogTime,
     /// The recording session it belongs to, by place in [`Snapshot::runs`].
     pub run: u32,
-    /// What it holds of each channel, over all its chunks.
-    pub channels: Vec<ChunkChannel>,
 }
 
 /// One topic over all bags.
@@ -62,42 +96,41 @@ pub struct TopicSummary {
     pub count: u64,
     /// The first and last log time; `None` when it was declared and nothing came.
     pub span: Option<(LogTime, LogTime)>,
-    /// The bags with messages of it, by place in [`Snapshot::bags`].
-    pub bags: Vec<u32>,
 }
 
-/// The bags of one recording session.
+/// A segment that a snapshot is made of, with what became of its bags since.
 #[derive(Debug, Clone)]
-pub struct Run {
-    /// The folder and name that its splits share.
-    pub key: PathBuf,
-    /// Its first log time.
-    pub first: LogTime,
-    /// Its last log time.
-    pub last: LogTime,
-    /// Latched messages, by log time. Those of bags that are gone are among them.
-    latched: Vec<(Arc<BagEntry>, usize)>,
+pub(crate) struct Shown {
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) dead: Arc<Dead>,
+    /// Over the rows that are not dead.
+    pub(crate) summary: Arc<Summary>,
 }
 
-impl Run {
-    /// The latched messages of a topic in this run, by log time, with the entry of the bag that
-    /// held each.
-    pub fn latched<'s>(
-        &'s self,
-        topic: &'s str,
-    ) -> impl Iterator<Item = (&'s Arc<BagEntry>, &'s LatchedMessage)> {
-        self.latched_messages().filter(move |(entry, message)| {
-            entry
-                .contents
-                .declared
-                .channel(message.channel)
-                .is_some_and(|channel| &*channel.topic == topic)
-        })
-    }
+/// What a snapshot is made of.
+pub(crate) struct Given {
+    pub(crate) root: PathBuf,
+    /// By the start time of their first bags.
+    pub(crate) segments: Vec<Shown>,
+    pub(crate) refused: Vec<Refused>,
+    pub(crate) progress: Option<IndexProgress>,
+}
 
-    /// All latched messages of this run, by log time.
-    pub fn latched_messages(&self) -> impl Iterator<Item = (&Arc<BagEntry>, &LatchedMessage)> {
-        self.latched.iter().filter_map(|(entry, place)| Some((entry, entry.latched.get(*place)?)))
+impl BagView {
+    /// What it holds of each channel, over all its chunks.
+    pub fn channels(&self) -> Vec<ChunkChannel> {
+        let mut totals: Vec<ChunkChannel> = Vec::new();
+        for seen in self.entry.contents.chunks.iter().flat_map(|chunk| &chunk.channels) {
+            match totals.iter_mut().find(|total| total.channel == seen.channel) {
+                Some(total) => {
+                    total.count = total.count.saturating_add(seen.count);
+                    total.first = total.first.min(seen.first);
+                    total.last = total.last.max(seen.last);
+                }
+                None => totals.push(*seen),
+            }
+        }
+        totals
     }
 }
 
@@ -107,66 +140,139 @@ impl Snapshot {
         Self { progress: Some(IndexProgress { done: 0, total: 0 }), ..Self::default() }
     }
 
-    /// Puts a view together from the entries of bags that exist, and of bags that are gone.
-    pub(crate) fn new(
-        root: &Path,
-        entries: impl IntoIterator<Item = Arc<BagEntry>>,
-        gone: &[Arc<BagEntry>],
-        refused: Vec<Refused>,
-        progress: Option<IndexProgress>,
-    ) -> Self {
-        let mut n_entries = 0;
-        let mut declared_only = Vec::new();
-        let mut damaged = Vec::new();
-        let mut bags: Vec<BagView> = Vec::new();
-        for entry in entries {
-            n_entries += 1;
-            if !entry.contents.damage.is_empty() {
-                damaged.push(entry.clone());
-            }
-            match entry.contents.time_span() {
-                Some((first, last)) => {
-                    let channels = totals(&entry);
-                    bags.push(BagView { entry, first, last, run: 0, channels });
+    pub(crate) fn new(given: Given) -> Self {
+        let Given { root, segments, refused, progress } = given;
+        let summaries = || segments.iter().map(|shown| &*shown.summary);
+        let runs = runs::join(summaries());
+        let run_places: HashMap<&Path, u32> =
+            (0..).zip(&runs).map(|(place, run)| (run.key.as_path(), place)).collect();
+        let mut sets = Sets::default();
+        let mut places = Vec::new();
+        for (part, Shown { segment, dead, .. }) in (0..).zip(&segments) {
+            let index = &segment.index;
+            let local_sets: Vec<u32> =
+                index.sets.iter().map(|set| sets.place(index, set)).collect();
+            let local_runs: Vec<u32> = index
+                .runs
+                .iter()
+                .map(|run| run_places.get(run.as_path()).copied().unwrap_or_default())
+                .collect();
+            for (row, of) in (0..).zip(&index.rows) {
+                let is_shown = of.flags.has(RowFlags::MESSAGES)
+                    && !of.flags.has(RowFlags::GONE)
+                    && !dead.has(row);
+                if is_shown {
+                    places.push(Place {
+                        first: of.first,
+                        last: of.last,
+                        part,
+                        row,
+                        run: local_runs.get(of.run as usize).copied().unwrap_or_default(),
+                        set: local_sets.get(of.topics as usize).copied().unwrap_or_default(),
+                    });
                 }
-                None => declared_only.push(entry),
             }
         }
-        bags.sort_by(|a, b| (a.first, &a.entry.path).cmp(&(b.first, &b.entry.path)));
+        sort_places(&mut places, &segments);
         let mut latest = LogTime::ZERO;
-        let latest_so_far = bags
+        let latest_so_far = places
             .iter()
-            .map(|bag| {
-                latest = latest.max(bag.last);
+            .map(|place| {
+                latest = latest.max(place.last);
                 latest
             })
             .collect();
-        let runs = group_runs(&mut bags, gone);
-        let topics = summarize_topics(&bags, &declared_only);
-        let gaps = find_gaps(&bags);
+        let mut rows_to_places: Vec<Vec<u32>> =
+            segments.iter().map(|shown| vec![u32::MAX; shown.segment.index.rows.len()]).collect();
+        for (number, place) in (0..).zip(&places) {
+            let rows = rows_to_places.get_mut(place.part as usize);
+            if let Some(slot) = rows.and_then(|rows| rows.get_mut(place.row as usize)) {
+                *slot = number;
+            }
+        }
+        let total = |of: fn(&Summary) -> u64| summaries().map(of).sum();
         Self {
-            root: root.to_owned(),
-            bags,
+            root,
+            gaps: find_gaps(&places),
+            deleted: find_deleted(&segments),
+            places,
             latest_so_far,
-            topics,
+            topics: join_topics(summaries()),
+            sets: sets.all,
             runs,
-            gaps,
             refused,
             progress,
-            n_entries,
-            damaged,
-            edges: OnceLock::new(),
+            n_entries: total(|summary| summary.n_bags),
+            n_open: total(|summary| summary.n_open),
+            bag_bytes: total(|summary| summary.bag_bytes),
+            edges: join_edges(summaries()),
+            damaged: summaries().flat_map(|summary| &summary.damaged).cloned().collect(),
+            n_unreadable: AtomicU64::new(0),
+            parts: segments
+                .into_iter()
+                .zip(rows_to_places)
+                .map(|(Shown { segment, dead, .. }, places)| Part {
+                    segment,
+                    dead,
+                    places: places.into(),
+                })
+                .collect(),
         }
     }
 
-    /// The bags with messages, by start time, then path.
-    pub fn bags(&self) -> &[BagView] {
-        &self.bags
+    /// The bag directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// How many bags have messages. Their places go up to here, by start time, then path.
+    pub fn n_places(&self) -> u32 {
+        u32::try_from(self.places.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The bag at a place: read from the catalog and decoded, unless it is one of the newest.
+    /// `None` when the catalog is damaged there, which is counted and logged.
+    pub fn bag(&self, place: u32) -> Option<BagView> {
+        let of = self.places.get(place as usize)?;
+        let part = self.parts.get(of.part as usize)?;
+        match part.segment.entry(of.row) {
+            Ok(entry) => Some(BagView { entry, first: of.first, last: of.last, run: of.run }),
+            Err(reason) => {
+                self.n_unreadable.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(
+                    segment = part.segment.number,
+                    row = of.row,
+                    reason,
+                    "what the catalog knows of a bag cannot be read; delete it to rebuild it"
+                );
+                None
+            }
+        }
+    }
+
+    /// The first and last log time of the bag at a place.
+    pub fn span(&self, place: u32) -> Option<(LogTime, LogTime)> {
+        self.places.get(place as usize).map(|of| (of.first, of.last))
+    }
+
+    /// The recording session of the bag at a place, by place in [`Self::runs`].
+    pub fn run_of(&self, place: u32) -> Option<u32> {
+        self.places.get(place as usize).map(|of| of.run)
+    }
+
+    /// How often what the catalog knows of a bag could not be read.
+    pub fn n_unreadable(&self) -> u64 {
+        self.n_unreadable.load(Ordering::Relaxed)
     }
 
     /// How many bags are known, those without messages included.
     pub fn n_bags(&self) -> usize {
-        self.n_entries
+        usize::try_from(self.n_entries).unwrap_or(usize::MAX)
+    }
+
+    /// How many of them have no ending.
+    pub fn n_open(&self) -> u64 {
+        self.n_open
     }
 
     /// The topics, by name.
@@ -199,6 +305,17 @@ impl Snapshot {
     /// The stretches between the first and the last bag in which no bag has a message.
     pub fn gaps(&self) -> &[TimeRange] {
         &self.gaps
+    }
+
+    /// The stretches of a range of which bags were recorded that are gone now: first and last log
+    /// time.
+    pub fn deleted(&self, range: TimeRange) -> Vec<(LogTime, LogTime)> {
+        let within = |(first, last): &(LogTime, LogTime)| range.touches(*first, *last);
+        self.deleted
+            .iter()
+            .filter(|span| within(span))
+            .map(|(first, last)| ((*first).max(range.start), (*last).min(range.end)))
+            .collect()
     }
 
     /// Files that could not be indexed, with the reason.
@@ -237,198 +354,211 @@ impl Snapshot {
 
     /// The first and last log time of all bags.
     pub fn time_span(&self) -> Option<(LogTime, LogTime)> {
-        Some((self.bags.first()?.first, *self.latest_so_far.last()?))
+        Some((self.places.first()?.first, *self.latest_so_far.last()?))
     }
 
     /// Every pair of frames that a transform was recorded for.
     pub fn edges(&self) -> &[EdgeSpan] {
-        self.edges.get_or_init(|| self.join_edges())
-    }
-
-    fn join_edges(&self) -> Vec<EdgeSpan> {
-        let gone = self.runs.iter().flat_map(|run| &run.latched).map(|(entry, _)| entry);
-        let mut edges: BTreeMap<_, EdgeSpan> = BTreeMap::new();
-        let mut seen: std::collections::HashSet<&Path> = std::collections::HashSet::new();
-        for entry in self.bags.iter().map(|bag| &bag.entry).chain(gone) {
-            if !seen.insert(&entry.path) {
-                continue;
-            }
-            for edge in &entry.edges {
-                let key = (edge.parent.clone(), edge.child.clone(), edge.is_static);
-                edges
-                    .entry(key)
-                    .and_modify(|known| {
-                        known.count += edge.count;
-                        known.first = known.first.min(edge.first);
-                        known.last = known.last.max(edge.last);
-                    })
-                    .or_insert_with(|| edge.clone());
-            }
-        }
-        edges.into_values().collect()
+        &self.edges
     }
 
     /// The bags, by place, that may hold messages of one of `topics` within `range`.
     pub fn bags_touching(&self, topics: &[&TopicSummary], range: TimeRange) -> Vec<u32> {
-        let touches = |place: &u32| {
-            self.bags.get(*place as usize).is_some_and(|bag| range.touches(bag.first, bag.last))
-        };
-        let mut places: Vec<u32> = topics
-            .iter()
-            .flat_map(|summary| {
-                let places = &summary.bags;
-                // Bags are numbered by start time: those behind `end` start too late, and those
-                // before `start` end too early.
-                let end = places.partition_point(|place| self.starts_before(*place, range.end));
-                let start =
-                    places.partition_point(|place| self.all_end_before(*place, range.start));
-                places.get(start..end).unwrap_or_default().iter().copied().filter(touches)
-            })
-            .collect();
-        places.sort_unstable();
-        places.dedup();
-        places
+        let (start, end) = self.reach(range);
+        self.having(topics, start..end).filter(|place| self.touches(*place, range)).collect()
     }
 
-    /// A bag as a part of a timeline.
-    pub fn part(&self, place: u32) -> Option<TimelinePart> {
-        let bag = self.bags.get(place as usize)?;
-        Some(TimelinePart {
-            path: self.root.join(&bag.entry.path).into(),
-            identity: bag.entry.identity,
-            contents: bag.entry.contents.clone(),
-        })
+    /// The bags with messages of one of `topics`, by place, out of some places.
+    pub fn having(
+        &self,
+        topics: &[&TopicSummary],
+        places: std::ops::Range<u32>,
+    ) -> impl DoubleEndedIterator<Item = u32> {
+        let wanted: Vec<bool> = self
+            .sets
+            .iter()
+            .map(|set| set.iter().any(|topic| topics.iter().any(|t| t.topic == *topic)))
+            .collect();
+        let has = move |place: &u32| {
+            let set = self.places.get(*place as usize).map(|of| of.set as usize);
+            set.and_then(|set| wanted.get(set).copied()).unwrap_or(false)
+        };
+        places.filter(has)
+    }
+
+    /// The places between which all bags lie that may touch a range: bags are numbered by start
+    /// time, so that those behind start too late, and those in front end too early.
+    pub fn reach(&self, range: TimeRange) -> (u32, u32) {
+        let end = self.places.partition_point(|of| of.first < range.end);
+        let start = self.latest_so_far.partition_point(|latest| *latest < range.start);
+        let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
+        (number(start), number(end))
+    }
+
+    fn touches(&self, place: u32, range: TimeRange) -> bool {
+        self.span(place).is_some_and(|(first, last)| range.touches(first, last))
+    }
+
+    /// The latest time in the bags up to a place.
+    pub fn latest_up_to(&self, place: u32) -> Option<LogTime> {
+        self.latest_so_far.get(place as usize).copied()
+    }
+
+    /// Some bags as the parts of a timeline.
+    pub fn timeline_parts(self: &Arc<Self>, places: Vec<u32>) -> SnapshotParts {
+        SnapshotParts { snapshot: self.clone(), places }
+    }
+
+    /// What a timeline needs of a bag.
+    pub fn timeline_part(&self, entry: &BagEntry) -> TimelinePart {
+        TimelinePart {
+            path: self.root.join(&entry.path).into(),
+            identity: entry.identity,
+            contents: entry.contents.clone(),
+        }
     }
 
     /// How many bytes the bags take.
     pub fn bag_bytes(&self) -> u64 {
-        self.bags.iter().map(|bag| bag.entry.identity.size_bytes).sum()
+        self.bag_bytes
     }
 
     /// How many messages there are.
     pub fn n_messages(&self) -> u64 {
         self.topics.values().map(|topic| topic.count).sum()
     }
+}
 
-    fn starts_before(&self, place: u32, t: LogTime) -> bool {
-        self.bags.get(place as usize).is_some_and(|bag| bag.first < t)
+/// Bags of a snapshot as the parts of a timeline, read from the catalog as they are reached.
+#[derive(Debug)]
+pub struct SnapshotParts {
+    snapshot: Arc<Snapshot>,
+    places: Vec<u32>,
+}
+
+impl TimelineParts for SnapshotParts {
+    fn len(&self) -> usize {
+        self.places.len()
     }
 
-    fn all_end_before(&self, place: u32, t: LogTime) -> bool {
-        self.latest_so_far.get(place as usize).is_some_and(|latest| *latest < t)
+    fn span(&self, place: usize) -> Option<(LogTime, LogTime)> {
+        self.snapshot.span(*self.places.get(place)?)
+    }
+
+    fn part(&self, place: usize) -> Result<TimelinePart, (PathBuf, BagError)> {
+        let snapshot = &self.snapshot;
+        let bag = self.places.get(place).and_then(|place| snapshot.bag(*place));
+        let Some(BagView { entry, .. }) = bag else {
+            let source = std::io::Error::other("its entry in the catalog is damaged");
+            let path = snapshot.root.clone();
+            let action = "look up a bag";
+            return Err((path.clone(), BagError::Io { action, source, path }));
+        };
+        Ok(snapshot.timeline_part(&entry))
     }
 }
 
-/// What a bag holds of each channel.
-fn totals(entry: &BagEntry) -> Vec<ChunkChannel> {
-    let mut totals: Vec<ChunkChannel> = Vec::new();
-    for seen in entry.contents.chunks.iter().flat_map(|chunk| &chunk.channels) {
-        match totals.iter_mut().find(|total| total.channel == seen.channel) {
-            Some(total) => {
-                total.count = total.count.saturating_add(seen.count);
-                total.first = total.first.min(seen.first);
-                total.last = total.last.max(seen.last);
-            }
-            None => totals.push(*seen),
-        }
-    }
-    totals
+/// Sets of topics, each once.
+#[derive(Default)]
+struct Sets {
+    all: Vec<Vec<Arc<str>>>,
+    places: HashMap<Vec<Arc<str>>, u32>,
 }
 
-/// Groups bags into recording sessions, numbered by start time.
-fn group_runs(bags: &mut [BagView], gone: &[Arc<BagEntry>]) -> Vec<Run> {
-    let mut places: HashMap<PathBuf, usize> = HashMap::new();
-    let mut runs: Vec<Run> = Vec::new();
-    for bag in bags.iter_mut() {
-        let key = run_key(&bag.entry.path);
-        let place = *places.entry(key).or_insert_with_key(|key| {
-            runs.push(Run {
-                key: key.clone(),
-                first: bag.first,
-                last: bag.last,
-                latched: Vec::new(),
-            });
-            runs.len() - 1
-        });
-        bag.run = u32::try_from(place).unwrap_or(u32::MAX);
-        if let Some(run) = runs.get_mut(place) {
-            run.last = run.last.max(bag.last);
-            run.latched.extend((0..bag.entry.latched.len()).map(|i| (bag.entry.clone(), i)));
+impl Sets {
+    fn place(&mut self, index: &crate::segment::index::SegmentIndex, set: &[u32]) -> u32 {
+        let topic = |place: &u32| index.topics.get(*place as usize).cloned();
+        let mut topics: Vec<Arc<str>> = set.iter().filter_map(topic).collect();
+        topics.sort();
+        let next = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let place = *self.places.entry(topics.clone()).or_insert(next);
+        if place == next {
+            self.all.push(topics);
         }
+        place
     }
-    for entry in gone {
-        // Latched messages of a bag that is gone live as long as its run has another bag.
-        let run = places.get(&run_key(&entry.path)).and_then(|place| runs.get_mut(*place));
-        if let Some(run) = run {
-            run.latched.extend((0..entry.latched.len()).map(|i| (entry.clone(), i)));
-        }
-    }
-    for run in &mut runs {
-        run.latched.sort_by_key(|(entry, i)| entry.latched.get(*i).map(|message| message.log_time));
-    }
-    runs
 }
 
-fn summarize_topics(
-    bags: &[BagView],
-    declared_only: &[Arc<BagEntry>],
+/// By start time, then path, which is looked up only where bags start together.
+fn sort_places(places: &mut [Place], segments: &[Shown]) {
+    if !places.is_sorted_by_key(|place| place.first) {
+        places.sort_by_key(|place| place.first);
+    }
+    let path = |place: &Place| {
+        let shown = segments.get(place.part as usize)?;
+        shown.segment.identity(place.row).ok().map(|(path, _)| path)
+    };
+    for together in places.chunk_by_mut(|a, b| a.first == b.first) {
+        if together.len() > 1 {
+            together.sort_by_cached_key(path);
+        }
+    }
+}
+
+fn join_topics<'s>(
+    summaries: impl Iterator<Item = &'s Summary>,
 ) -> BTreeMap<Arc<str>, TopicSummary> {
     let mut topics: BTreeMap<Arc<str>, TopicSummary> = BTreeMap::new();
-    let declare = |topics: &mut BTreeMap<Arc<str>, TopicSummary>, entry: &BagEntry| {
-        let declared = &entry.contents.declared;
-        for channel in &declared.channels {
-            let type_name = declared.type_name(channel);
-            match topics.get_mut(&channel.topic) {
-                Some(summary) if *summary.type_name != *type_name && !type_name.is_empty() => {
-                    summary.type_name = type_name.into();
-                }
-                Some(_) => {}
-                None => {
-                    topics.insert(
-                        channel.topic.clone(),
-                        TopicSummary {
-                            topic: channel.topic.clone(),
-                            type_name: type_name.into(),
-                            count: 0,
-                            span: None,
-                            bags: Vec::new(),
-                        },
-                    );
-                }
-            }
+    for total in summaries.flat_map(|summary| &summary.topics) {
+        let known = topics.entry(total.topic.clone()).or_insert_with(|| TopicSummary {
+            topic: total.topic.clone(),
+            type_name: Arc::default(),
+            count: 0,
+            span: None,
+        });
+        if !total.type_name.is_empty() {
+            known.type_name = total.type_name.clone();
         }
-    };
-    for entry in declared_only {
-        declare(&mut topics, entry);
-    }
-    let mut last_declared: Option<&Arc<ros2_memory_bag::Declarations>> = None;
-    for (place, bag) in (0u32..).zip(bags) {
-        let declared = &bag.entry.contents.declared;
-        // The splits of a session share their declarations: look at them once.
-        if !last_declared.is_some_and(|last| Arc::ptr_eq(last, declared)) {
-            declare(&mut topics, &bag.entry);
-            last_declared = Some(declared);
-        }
-        for seen in &bag.channels {
-            let channel = declared.channel(seen.channel);
-            let Some(summary) = channel.and_then(|channel| topics.get_mut(&channel.topic)) else {
-                continue;
-            };
-            summary.count += u64::from(seen.count);
-            let (first, last) = summary.span.unwrap_or((seen.first, seen.last));
-            summary.span = Some((first.min(seen.first), last.max(seen.last)));
-            if summary.bags.last() != Some(&place) {
-                summary.bags.push(place);
-            }
-        }
+        known.count += total.count;
+        known.span = match (known.span, total.span) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
     }
     topics
 }
 
-fn find_gaps(bags: &[BagView]) -> Vec<TimeRange> {
+fn join_edges<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Vec<EdgeSpan> {
+    let mut edges: BTreeMap<_, EdgeSpan> = BTreeMap::new();
+    for edge in summaries.flat_map(|summary| &summary.edges) {
+        let key = (edge.parent.clone(), edge.child.clone(), edge.is_static);
+        edges
+            .entry(key)
+            .and_modify(|known| {
+                known.count += edge.count;
+                known.first = known.first.min(edge.first);
+                known.last = known.last.max(edge.last);
+            })
+            .or_insert_with(|| edge.clone());
+    }
+    edges.into_values().collect()
+}
+
+/// When bags were recorded whose files are gone; what is closer than a gap is one stretch.
+fn find_deleted(segments: &[Shown]) -> Vec<(LogTime, LogTime)> {
+    let mut spans: Vec<(LogTime, LogTime)> = Vec::new();
+    for Shown { segment, dead, .. } in segments {
+        let rows = (0..).zip(&segment.index.rows).filter(|(row, of)| {
+            of.flags.has(RowFlags::MESSAGES)
+                && (of.flags.has(RowFlags::GONE) || dead.gone.contains(*row))
+        });
+        spans.extend(rows.map(|(_, of)| (of.first, of.last)));
+    }
+    spans.sort_unstable();
+    let mut joined: Vec<(LogTime, LogTime)> = Vec::new();
+    for (first, last) in spans {
+        match joined.last_mut() {
+            Some(open) if first.since_ns(open.1) <= MIN_GAP_NS => open.1 = open.1.max(last),
+            _ => joined.push((first, last)),
+        }
+    }
+    joined
+}
+
+fn find_gaps(places: &[Place]) -> Vec<TimeRange> {
     let mut gaps = Vec::new();
     let mut covered_to: Option<LogTime> = None;
-    for bag in bags {
+    for bag in places {
         if let Some(end) = covered_to
             && bag.first.since_ns(end) > MIN_GAP_NS
         {

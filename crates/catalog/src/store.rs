@@ -1,31 +1,33 @@
-//! The catalog on disk: segments, the manifest that names them, and the lock of their writer.
+//! The catalog on disk.
 
 use std::{
-    collections::HashMap,
-    fs::{self, File, OpenOptions},
-    io::{ErrorKind, Read, Seek, SeekFrom, Write},
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    collections::{HashMap, HashSet},
+    fs::{self, File},
+    io::Write,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use ros2_memory_bag::Declarations;
-use ros2_memory_index::{BagEntry, decode, decode_declarations, encode, encode_declarations};
-use rustix::fs::{FlockOperation, OFlags};
+use ros2_memory_index::BagEntry;
 
 use crate::{
     CatalogError,
-    segment::{self, Entries, Kind},
+    disk::{self, LOCK, Manifest, create_new, open_regular, read_regular, segment_path},
+    log::{LoadedLog, LogEntry, push_entry},
+    segment::{
+        Dead, Segment,
+        entries::header,
+        naming::Naming,
+        order,
+        rows::{Row, RowFlags},
+        sealed::{self, SegmentWriter},
+    },
 };
 
 /// Changes with every change of the bytes; a catalog of another version is rebuilt.
-pub(crate) const FORMAT_VERSION: u32 = 3;
-/// From this size on, a new segment is begun and the old one never written again.
-const SEGMENT_BYTES: u64 = 8 << 20;
-/// With this many segments they are merged into one.
-const MAX_SEGMENTS: usize = 16;
-const MANIFEST: &str = "MANIFEST";
-const LOCK: &str = "LOCK";
+pub const FORMAT_VERSION: u32 = 4;
 
 /// The segments of one catalog folder.
 ///
@@ -36,29 +38,72 @@ pub struct Store {
     dir: PathBuf,
     /// Held while this process is the writer.
     lock: Option<File>,
-    segments: Vec<u64>,
+    manifest: Manifest,
     log: Option<Log>,
-    /// Whether what is on disk must be written anew before anything is appended.
-    is_damaged: bool,
+    /// The number that a segment in memory gets next.
+    next_in_memory: u64,
 }
 
 /// The segment that is appended to.
 #[derive(Debug)]
 struct Log {
     file: File,
-    len: u64,
-    declared: Numbers,
+    naming: Naming,
 }
 
 /// What a catalog folder held.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The newest entry of each path.
-    pub entries: HashMap<Arc<Path>, Arc<BagEntry>>,
-    /// Bags whose files are gone, kept for their latched messages.
-    pub gone: HashMap<Arc<Path>, Arc<BagEntry>>,
+    /// The sealed segments.
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// Which of their rows stand for no bag any more, by the number of the segment.
+    pub(crate) dead: HashMap<u64, Dead>,
+    /// The newest entries, by path.
+    pub(crate) tail: HashMap<Arc<Path>, Arc<BagEntry>>,
+    /// Newest entries of bags whose files are gone.
+    pub(crate) gone: Vec<Arc<BagEntry>>,
+    /// The declarations of all of them.
+    pub(crate) declared: HashSet<Arc<Declarations>>,
     /// Whether something could not be read and is to be rebuilt, with the reason.
     pub damage: Option<String>,
+}
+
+/// What a log holds when it is written anew.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tail<'t> {
+    pub(crate) entries: &'t [Arc<BagEntry>],
+    pub(crate) gone: &'t [Arc<BagEntry>],
+    pub(crate) dead: &'t HashMap<u64, Dead>,
+}
+
+impl Loaded {
+    /// How many bags are known whose files existed.
+    pub fn n_bags(&self) -> usize {
+        let sealed: u64 = self
+            .segments
+            .iter()
+            .map(|segment| {
+                let dead = self.dead.get(&segment.number).map_or(0, Dead::len);
+                let rows = &segment.index.rows;
+                let gone = rows.iter().filter(|row| row.flags.has(RowFlags::GONE)).count();
+                (rows.len() - gone) as u64 - dead
+            })
+            .sum();
+        usize::try_from(sealed).unwrap_or(usize::MAX) + self.tail.len()
+    }
+
+    /// The entries of all bags whose files existed, or why one cannot be read.
+    pub fn each_entry(&self) -> impl Iterator<Item = Result<Arc<BagEntry>, String>> {
+        let sealed = self.segments.iter().flat_map(|segment| {
+            let dead = self.dead.get(&segment.number);
+            let is_live = move |(number, row): &(u32, &Row)| {
+                !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
+            };
+            let rows = (0..).zip(&segment.index.rows).filter(is_live);
+            rows.map(|(number, _)| segment.entry(number))
+        });
+        sealed.chain(self.tail.values().cloned().map(Ok))
+    }
 }
 
 impl Store {
@@ -69,24 +114,39 @@ impl Store {
     /// [`CatalogError::Io`] when the folder cannot be read. Damage is no error: what is not
     /// whole is left out, and said in [`Loaded::damage`].
     pub fn open(dir: &Path) -> Result<(Self, Loaded), CatalogError> {
-        let lock = take_lock(dir);
+        let lock = disk::take_lock(dir);
         let mut loaded = Loaded::default();
-        let manifest = read_manifest(dir);
-        if let Err(reason) = &manifest {
-            loaded.damage = Some(reason.clone());
-        }
-        let segments = manifest.unwrap_or_default();
-        for number in &segments {
-            let path = segment_path(dir, *number);
-            match read_regular(&path) {
-                Ok(bytes) => load_segment(&bytes, *number, &mut loaded),
+        let mut manifest = match Manifest::read(dir) {
+            Ok(manifest) => manifest,
+            Err(reason) => {
+                loaded.damage = Some(reason);
+                Manifest::default()
+            }
+        };
+        manifest.sealed.retain(|number| {
+            let opened = open_regular(&segment_path(dir, *number))
+                .map_err(|error| error.to_string())
+                .and_then(|file| sealed::open(file, *number, &mut loaded.declared));
+            match opened {
+                Ok(segment) => {
+                    loaded.segments.push(Arc::new(segment));
+                    true
+                }
+                Err(reason) => {
+                    loaded.damage = Some(format!("segment {number} cannot be read: {reason}"));
+                    false
+                }
+            }
+        });
+        if let Some(number) = manifest.log {
+            match read_regular(&segment_path(dir, number)) {
+                Ok(bytes) => LoadedLog { number, loaded: &mut loaded }.read(&bytes),
                 Err(error) => {
                     loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
                 }
             }
         }
-        let is_damaged = loaded.damage.is_some();
-        let store = Self { dir: dir.to_owned(), lock, segments, log: None, is_damaged };
+        let store = Self { dir: dir.to_owned(), lock, manifest, log: None, next_in_memory: 0 };
         Ok((store, loaded))
     }
 
@@ -95,9 +155,9 @@ impl Store {
         let store = Self {
             dir: PathBuf::new(),
             lock: None,
-            segments: Vec::new(),
+            manifest: Manifest::default(),
             log: None,
-            is_damaged: false,
+            next_in_memory: 0,
         };
         (store, Loaded::default())
     }
@@ -112,16 +172,15 @@ impl Store {
         self.lock.is_some()
     }
 
-    /// Tries to become the writer after another one ended. What that one wrote is then written
-    /// anew, from what this process knows.
+    /// Tries to become the writer after another one ended. What that one wrote stays on disk until
+    /// this process writes, from what it knows itself.
     ///
     /// Returns whether this process has just become it.
     pub fn try_take_over(&mut self) -> bool {
         if self.lock.is_some() || self.dir.as_os_str().is_empty() {
             return false;
         }
-        self.lock = take_lock(&self.dir);
-        self.is_damaged |= self.lock.is_some();
+        self.lock = disk::take_lock(&self.dir);
         self.lock.is_some()
     }
 
@@ -131,113 +190,158 @@ impl Store {
         String::from_utf8_lossy(&bytes).trim().parse().unwrap_or_default()
     }
 
-    /// Whether [`Self::rewrite`] must come before [`Self::append`].
-    ///
-    /// After damage, and when restarts have left many small segments.
-    pub fn needs_rewrite(&self) -> bool {
-        self.is_damaged || self.segments.len() >= MAX_SEGMENTS
-    }
-
-    /// Appends entries and the paths of bags that are gone. One write for all of them, without a
-    /// sync: what a loss of power costs is indexed anew.
+    /// Appends to the log. One write for all of it, without a sync: what a loss of power costs is
+    /// indexed anew. The first time, and after a failure, the log is begun with all of `tail`.
     ///
     /// # Errors
     ///
-    /// [`CatalogError::Io`] when writing fails; the store then needs a rewrite.
-    pub fn append(
+    /// [`CatalogError::Io`] when writing fails.
+    pub(crate) fn append(
         &mut self,
-        entries: &[Arc<BagEntry>],
-        gone: &[Arc<Path>],
+        tail: Tail<'_>,
+        fresh: &[LogEntry<'_>],
     ) -> Result<(), CatalogError> {
-        debug_assert!(
-            self.is_writer() && !self.is_damaged,
-            "only the writer appends, after a rewrite"
-        );
-        if entries.is_empty() && gone.is_empty() {
-            return Ok(());
-        }
-        if self.log.as_ref().is_none_or(|log| log.len >= SEGMENT_BYTES) {
-            self.begin_segment()?;
-        }
-        let Some(log) = &mut self.log else { return Ok(()) };
+        debug_assert!(self.is_writer(), "only the writer appends");
+        let Some(log) = &mut self.log else { return self.begin_log(tail) };
         let mut bytes = Vec::new();
-        push_entries(&mut bytes, &mut log.declared, entries);
-        for path in gone {
-            segment::push(&mut bytes, Kind::Gone, path.as_os_str().as_bytes());
+        for entry in fresh {
+            push_entry(&mut bytes, &mut log.naming, entry);
         }
         let written = log.file.write_all(&bytes);
-        log.len += bytes.len() as u64;
-        self.is_damaged = written.is_err();
+        if written.is_err() {
+            self.log = None;
+        }
         written.map_err(CatalogError::io("append to the catalog", &self.dir))
     }
 
-    /// Replaces everything on disk by these entries: written, synced, then named by the
-    /// manifest, and only then are the old segments deleted.
+    /// Has the log written anew by the next [`Self::append`].
+    pub(crate) fn forget_log(&mut self) {
+        self.log = None;
+    }
+
+    /// Begins a new log that holds all of `tail`, and names it in the manifest.
+    fn begin_log(&mut self, tail: Tail<'_>) -> Result<(), CatalogError> {
+        let number = self.unused_number();
+        let path = segment_path(&self.dir, number);
+        let manifest = Manifest { sealed: self.manifest.sealed.clone(), log: Some(number) };
+        let begin = || {
+            let mut file = create_new(&path)?;
+            let mut naming = Naming::default();
+            let mut bytes = header();
+            for entry in tail.log_entries(&manifest.sealed) {
+                push_entry(&mut bytes, &mut naming, &entry);
+            }
+            file.write_all(&bytes)?;
+            manifest.write(&self.dir)?;
+            Ok(Log { file, naming })
+        };
+        let log = begin().map_err(CatalogError::io("begin the log of the catalog", &path))?;
+        self.log = Some(log);
+        self.replace_manifest(manifest);
+        Ok(())
+    }
+
+    /// Writes bags down as a sealed segment, in place of the segments that held them; `tail` is
+    /// what the log holds from then on. `add` hands over the bags by start time, then path, and
+    /// whether their files are gone.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError::Io`] when writing fails; what was on disk then still stands.
+    pub(crate) fn seal(
+        &mut self,
+        old: &[u64],
+        tail: Tail<'_>,
+        declared: &mut HashSet<Arc<Declarations>>,
+        add: impl FnOnce(&mut SegmentWriter) -> std::io::Result<()>,
+    ) -> Result<Arc<Segment>, CatalogError> {
+        debug_assert!(self.is_writer(), "only the writer seals");
+        let number = self.unused_number();
+        let path = segment_path(&self.dir, number);
+        let write = || {
+            let mut writer = SegmentWriter::new(create_new(&path)?)?;
+            add(&mut writer)?;
+            writer.finish()?;
+            let file = open_regular(&path)?;
+            sealed::open(file, number, declared).map_err(std::io::Error::other)
+        };
+        let segment = match write() {
+            Ok(segment) => segment,
+            Err(error) => {
+                // A file that no manifest names is never read.
+                drop(fs::remove_file(&path));
+                return Err(CatalogError::io("write the catalog", &path)(error));
+            }
+        };
+        let mut sealed = self.manifest.sealed.clone();
+        sealed.retain(|known| !old.contains(known));
+        sealed.push(number);
+        let before = std::mem::replace(&mut self.manifest.sealed, sealed);
+        if let Err(error) = self.begin_log(tail) {
+            self.manifest.sealed = before;
+            drop(fs::remove_file(&path));
+            return Err(error);
+        }
+        for number in old {
+            // One that stays is never read again.
+            drop(fs::remove_file(segment_path(&self.dir, *number)));
+        }
+        Ok(Arc::new(segment))
+    }
+
+    /// Replaces everything on disk: these bags as one sealed segment and those in the log.
     ///
     /// # Errors
     ///
     /// [`CatalogError::Io`] when writing fails; what was on disk then still stands.
     pub fn rewrite(
         &mut self,
-        entries: &[Arc<BagEntry>],
-        gone: &[Arc<BagEntry>],
+        sealed: &[Arc<BagEntry>],
+        newest: &[Arc<BagEntry>],
     ) -> Result<(), CatalogError> {
-        debug_assert!(self.is_writer(), "only the writer rewrites");
-        let old = std::mem::take(&mut self.segments);
-        // A number that no manifest ever named, so that no reader takes old bytes for new ones.
-        let number = self.unused_number(&old);
-        let path = segment_path(&self.dir, number);
-        let mut declared = Numbers::default();
-        let mut bytes = segment::header();
-        push_entries(&mut bytes, &mut declared, entries);
-        push_entries(&mut bytes, &mut declared, gone);
-        for entry in gone {
-            segment::push(&mut bytes, Kind::Gone, entry.path.as_os_str().as_bytes());
-        }
-        let write = || {
-            let mut file = create_new(&path)?;
-            file.write_all(&bytes)?;
-            file.sync_all()?;
-            write_manifest(&self.dir, &[number])?;
-            Ok(file)
-        };
-        let file = match write() {
-            Ok(file) => file,
-            Err(error) => {
-                self.segments = old;
-                return Err(CatalogError::io("write the catalog", &path)(error));
-            }
-        };
+        let tail = Tail { entries: newest, gone: &[], dead: &HashMap::new() };
+        let mut sealed: Vec<&Arc<BagEntry>> = sealed.iter().collect();
+        sealed.sort_by(|a, b| order(a).cmp(&order(b)));
+        let old = self.manifest.sealed.clone();
+        self.seal(&old, tail, &mut HashSet::new(), |writer| {
+            sealed.iter().try_for_each(|entry| writer.add(entry, false))
+        })?;
+        Ok(())
+    }
+
+    /// A segment that is kept in memory alone.
+    pub(crate) fn keep(&mut self, entries: Vec<(Arc<BagEntry>, bool)>) -> Arc<Segment> {
+        self.next_in_memory += 1;
+        let mut segment = Segment::in_memory(entries);
+        segment.number = self.next_in_memory;
+        Arc::new(segment)
+    }
+
+    /// Forgets everything on disk.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError::Io`] when writing fails.
+    pub(crate) fn clear(&mut self) -> Result<(), CatalogError> {
+        let old = std::mem::take(&mut self.manifest.sealed);
+        self.begin_log(Tail { entries: &[], gone: &[], dead: &HashMap::new() })?;
         for number in old {
-            // An old segment that stays is never read again; the next rewrite passes it by.
             drop(fs::remove_file(segment_path(&self.dir, number)));
         }
-        self.segments = vec![number];
-        self.log = Some(Log { file, len: bytes.len() as u64, declared });
-        self.is_damaged = false;
         Ok(())
     }
 
-    fn begin_segment(&mut self) -> Result<(), CatalogError> {
-        let number = self.unused_number(&self.segments);
-        let path = segment_path(&self.dir, number);
-        let header = segment::header();
-        let mut segments = self.segments.clone();
-        segments.push(number);
-        let begin = || {
-            let mut file = create_new(&path)?;
-            file.write_all(&header)?;
-            write_manifest(&self.dir, &segments)?;
-            Ok(file)
-        };
-        let file = begin().map_err(CatalogError::io("begin a segment of the catalog", &path))?;
-        self.segments = segments;
-        self.log = Some(Log { file, len: header.len() as u64, declared: Numbers::default() });
-        Ok(())
+    fn replace_manifest(&mut self, manifest: Manifest) {
+        let old = std::mem::replace(&mut self.manifest, manifest);
+        if let Some(log) = old.log {
+            // A log that stays is never read again.
+            drop(fs::remove_file(segment_path(&self.dir, log)));
+        }
     }
 
-    fn unused_number(&self, known: &[u64]) -> u64 {
-        let mut number = known.iter().max().map_or(1, |last| last + 1);
+    /// A number that no manifest ever named, so that no reader takes old bytes for new ones.
+    fn unused_number(&self) -> u64 {
+        let mut number = self.manifest.numbers().max().map_or(1, |last| last + 1);
         while segment_path(&self.dir, number).exists() {
             number += 1;
         }
@@ -245,174 +349,24 @@ impl Store {
     }
 }
 
-/// The numbers that declarations have in one segment. They are told apart by where they lie in
-/// memory: the splits of a session share them, and hashing their texts for each bag took a third
-/// of the time of writing. Those that are equal and do not share are merely written twice.
-#[derive(Debug, Default)]
-struct Numbers(HashMap<usize, (u32, Arc<Declarations>)>);
-
-impl Numbers {
-    /// The number of some declarations, and whether it is new.
-    fn of(&mut self, declared: &Arc<Declarations>) -> (u32, bool) {
-        let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
-        // Holding on to them keeps their place from being used for others.
-        let entry = self.0.entry(Arc::as_ptr(declared).addr());
-        let (number, _) = entry.or_insert_with(|| (next, declared.clone()));
-        (*number, *number == next)
+impl<'t> Tail<'t> {
+    fn log_entries(self, sealed: &[u64]) -> impl Iterator<Item = LogEntry<'t>> {
+        let entries = self.entries.iter().map(LogEntry::Bag);
+        let gone =
+            self.gone.iter().flat_map(|entry| [LogEntry::Bag(entry), LogEntry::Gone(&entry.path)]);
+        let marks = self.dead.iter().filter(|(number, _)| sealed.contains(number));
+        let dead = marks.flat_map(|(number, dead)| {
+            let of = |rows: &'t roaring::RoaringBitmap, is_gone: bool| {
+                rows.iter().map(move |row| LogEntry::Dead { segment: *number, row, is_gone })
+            };
+            of(&dead.gone, true).chain(of(&dead.replaced, false))
+        });
+        let dead: Vec<LogEntry<'t>> = dead.collect();
+        gone.chain(entries).chain(dead)
     }
 }
 
-fn push_entries(bytes: &mut Vec<u8>, declared: &mut Numbers, entries: &[Arc<BagEntry>]) {
-    for entry in entries {
-        let declarations = &entry.contents.declared;
-        let (number, is_new) = declared.of(declarations);
-        if is_new {
-            segment::push(bytes, Kind::Declarations, &encode_declarations(declarations));
-        }
-        let mut payload = number.to_le_bytes().to_vec();
-        payload.extend_from_slice(&encode(entry));
-        segment::push(bytes, Kind::Bag, &payload);
-    }
-}
-
-fn load_segment(bytes: &[u8], number: u64, loaded: &mut Loaded) {
-    if !segment::has_header(bytes) {
-        loaded.damage = Some(format!("segment {number} is not of format {FORMAT_VERSION}"));
-        return;
-    }
-    let mut declared: Vec<Arc<Declarations>> = Vec::new();
-    let mut entries = Entries::new(bytes);
-    for (kind, payload) in entries.by_ref() {
-        let understood = match kind {
-            Kind::Declarations => decode_declarations(payload)
-                .map(|declarations| declared.push(Arc::new(declarations)))
-                .is_ok(),
-            Kind::Bag => match load_bag(payload, &declared) {
-                Some(entry) => {
-                    loaded.gone.remove(&entry.path);
-                    loaded.entries.insert(entry.path.clone(), Arc::new(entry));
-                    true
-                }
-                None => false,
-            },
-            Kind::Gone => {
-                let path = Path::new(std::ffi::OsStr::from_bytes(payload));
-                if let Some((path, entry)) = loaded.entries.remove_entry(path) {
-                    loaded.gone.insert(path, entry);
-                }
-                true
-            }
-        };
-        if !understood {
-            loaded.damage = Some(format!("segment {number} holds an entry that makes no sense"));
-            return;
-        }
-    }
-    if entries.position() < bytes.len() {
-        loaded.damage = Some(format!(
-            "segment {number} is whole up to byte {} of {}",
-            entries.position(),
-            bytes.len()
-        ));
-    }
-}
-
-fn load_bag(payload: &[u8], declared: &[Arc<Declarations>]) -> Option<BagEntry> {
-    let (number, entry) = payload.split_first_chunk::<4>()?;
-    let declarations = declared.get(u32::from_le_bytes(*number) as usize)?;
-    decode(entry, declarations).ok()
-}
-
-fn segment_path(dir: &Path, number: u64) -> PathBuf {
-    dir.join(format!("segment-{number:08}"))
-}
-
-/// The manifest is text, one segment's number a line, and ends in a checksum of what is before
-/// it.
-fn write_manifest(dir: &Path, segments: &[u64]) -> std::io::Result<()> {
-    let lines: Vec<String> = segments.iter().map(|number| format!("segment {number}\n")).collect();
-    let body = format!("ros2-memory catalog {FORMAT_VERSION}\n{}", lines.concat());
-    let text = format!("{body}crc {:08x}\n", crc32fast::hash(body.as_bytes()));
-    let new = dir.join("MANIFEST.new");
-    // One that a crash left behind, or a link that somebody put there: the name goes, not what it
-    // leads to.
-    match fs::remove_file(&new) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = create_new(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, dir.join(MANIFEST))?;
-    File::open(dir)?.sync_all()
-}
-
-/// The live segments; none when there is no manifest yet.
-fn read_manifest(dir: &Path) -> Result<Vec<u64>, String> {
-    let damaged = || "the manifest is damaged".to_owned();
-    let text = match read_regular(&dir.join(MANIFEST)) {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_not_text| damaged())?,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Err("there is no catalog yet".to_owned());
-        }
-        Err(error) => return Err(format!("the manifest cannot be read: {error}")),
-    };
-    let (body, crc) = text.rsplit_once("crc ").ok_or_else(damaged)?;
-    if crc != format!("{:08x}\n", crc32fast::hash(body.as_bytes())) {
-        return Err(damaged());
-    }
-    let mut lines = body.lines();
-    if lines.next() != Some(format!("ros2-memory catalog {FORMAT_VERSION}").as_str()) {
-        return Err(format!("the catalog is not of format {FORMAT_VERSION}"));
-    }
-    lines
-        .map(|line| line.strip_prefix("segment ").and_then(|n| n.parse().ok()).ok_or_else(damaged))
-        .collect()
-}
-
-/// The flags that keep an open from following a link and from waiting for the other end of a pipe:
-/// anybody who may write into the bag directory may put such things into the catalog's folder.
-fn unlinked() -> i32 {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    i32::try_from(flags.bits()).unwrap_or_default()
-}
-
-/// Makes a file that must not exist.
-fn create_new(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().write(true).create_new(true).custom_flags(unlinked()).open(path)
-}
-
-/// Reads a regular file.
-fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = OpenOptions::new().read(true).custom_flags(unlinked()).open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(std::io::Error::other("not a regular file"));
-    }
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Takes the kernel lock, unless another process holds it or the folder is read-only.
-fn take_lock(dir: &Path) -> Option<File> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .custom_flags(unlinked())
-        .open(dir.join(LOCK))
-        .ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-    // For people and messages; what counts is the kernel's lock.
-    let mut held = String::new();
-    drop(file.read_to_string(&mut held));
-    let pid = format!("{}\n", std::process::id());
-    if held != pid && file.set_len(0).is_ok() && file.seek(SeekFrom::Start(0)).is_ok() {
-        drop(file.write_all(pid.as_bytes()));
-    }
-    Some(file)
+/// A path out of its bytes in a log.
+pub(crate) fn path_of(bytes: &[u8]) -> &Path {
+    Path::new(std::ffi::OsStr::from_bytes(bytes))
 }

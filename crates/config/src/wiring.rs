@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ros2_memory_bag::ReadOptions;
 use ros2_memory_catalog::Settings as CatalogSettings;
+use ros2_memory_index::IndexedPaths;
 use ros2_memory_msg::{FieldPath, Library};
 use ros2_memory_query::{
     Now as QueryNow, Role as QueryRole, Roles as QueryRoles, SchemaMap, Settings as QuerySettings,
@@ -34,6 +35,7 @@ impl Loaded {
             read: self.read_options(),
             include_active: self.config.reader.active == ActiveBag::Tail,
             library,
+            indexed: Arc::new(self.schema_map().indexed()),
         }
     }
 
@@ -81,9 +83,12 @@ impl Loaded {
                     fields: fields
                         .filter_map(|(name, text)| Some((name.clone(), path(text)?)))
                         .collect(),
-                    labels: paths(&schema.index.labels),
-                    text: paths(&schema.index.text),
-                    position: schema.index.position.as_deref().and_then(path),
+                    index: IndexedPaths {
+                        labels: paths(&schema.index.labels),
+                        text: paths(&schema.index.text),
+                        numbers: paths(&schema.index.numbers),
+                        position: schema.index.position.as_deref().and_then(path),
+                    },
                 },
             );
         }

@@ -9,8 +9,14 @@ use ros2_memory_bag::{
     Visitor, scan, scan_on,
 };
 use ros2_memory_msg::Library;
+use ros2_memory_time::LogTime;
 
-use crate::{BagEntry, EdgeSpan, LatchedMessage, TransformPart, TransformPlan, TransformReader};
+use crate::{
+    BagEntry, EdgeSpan, IndexedTypes, LatchedMessage, TransformPart, TransformPlan,
+    TransformReader,
+    take_labels::{LabelPlan, LabelReader, TopicLabels},
+    transforms::EdgeReader,
+};
 
 /// Of one channel with static transforms, this many messages of a bag are kept, and more only
 /// where each of them has an edge that no later one has.
@@ -28,12 +34,19 @@ const MAX_LATCHED_BYTES: usize = 64 << 20;
 pub struct Indexer {
     buffers: ScanBuffers,
     transforms: TransformReader,
+    labels: LabelReader,
+    types: Arc<IndexedTypes>,
 }
 
 impl Indexer {
-    /// An indexer that takes definitions which a file lacks from `library`.
-    pub fn new(library: Arc<Library>) -> Self {
-        Self { buffers: ScanBuffers::default(), transforms: TransformReader::new(library) }
+    /// An indexer of what `types` says, that takes definitions which a file lacks from `library`.
+    pub fn new(types: Arc<IndexedTypes>, library: Arc<Library>) -> Self {
+        Self {
+            buffers: ScanBuffers::default(),
+            transforms: TransformReader::new(library.clone()),
+            labels: LabelReader::new(types.clone(), library),
+            types,
+        }
     }
 
     /// Goes over the bag at `root/path` once and says what it holds. For a bag that was still
@@ -53,11 +66,13 @@ impl Indexer {
         // A file that only grew still has the bytes where the last pass ended; one that was
         // written anew under the same inode has others. A damaged one is gone over again, since
         // its summary, once it has one, may declare what was lost.
+        let types = self.types.clone();
         let known = known.filter(|known| {
             let end = known.contents.read_to(known.identity.size_bytes);
             !known.contents.is_closed()
                 && known.contents.damage.is_empty()
                 && known.contents.declared.has_unique_ids()
+                && known.indexed == types.mark(&known.contents.declared)
                 && known.identity.may_have_grown_into(&source.identity())
                 && source.content_mark(end).is_ok_and(|mark| mark == known.mark)
         });
@@ -66,14 +81,17 @@ impl Indexer {
             // What is searched for behind a break depends on all that the file has.
             (contents, take) = self.pass(&mut source, options, None)?;
         }
-        let (latched, edges) = (take.latched, take.edges.spans);
+        let Take { latched, edges, labels, .. } = take;
+        let indexed = types.mark(&contents.declared);
         Ok(BagEntry {
             path: path.clone(),
             identity: source.identity(),
             mark: source.content_mark(contents.read_to(source.len()))?,
             contents: Arc::new(contents),
             latched,
-            edges,
+            edges: edges.spans,
+            sightings: labels.into_iter().filter_map(TopicLabels::finish).collect(),
+            indexed,
         })
     }
 
@@ -86,7 +104,11 @@ impl Indexer {
     ) -> Result<(Contents, Take<'_>), BagError> {
         let mut take = Take {
             transforms: &mut self.transforms,
+            reader: &mut self.labels,
             channels: Vec::new(),
+            labels: known.map_or_else(Vec::new, |known| {
+                known.sightings.iter().map(TopicLabels::of).collect()
+            }),
             latched: known.map(|known| known.latched.clone()).unwrap_or_default(),
             edges: known.map_or_else(Edges::default, |known| Edges::of(&known.edges)),
         };
@@ -104,15 +126,20 @@ impl Indexer {
 /// Takes what is kept out of the messages as the pass goes by.
 struct Take<'t> {
     transforms: &'t mut TransformReader,
+    reader: &'t mut LabelReader,
     /// What to do with each channel, by place in the declarations.
     channels: Vec<ChannelUse>,
     latched: Vec<LatchedMessage>,
     edges: Edges,
+    /// For each topic that has any.
+    labels: Vec<TopicLabels>,
 }
 
 struct ChannelUse {
     is_latched: bool,
-    transforms: Option<TransformPlan>,
+    transforms: Option<(TransformPlan, EdgeReader)>,
+    /// With the place of its topic in [`Take::labels`].
+    labels: Option<(LabelPlan, usize)>,
 }
 
 impl Visitor for Take<'_> {
@@ -123,17 +150,25 @@ impl Visitor for Take<'_> {
             let usage = self.usage(&contents.declared, place);
             self.channels.push(usage);
         }
-        let Some(usage) = self.channels.get(index) else { return };
-        if let Some(plan) = &usage.transforms {
+        let Some(usage) = self.channels.get_mut(index) else { return };
+        if let Some((_, edges)) = &mut usage.transforms {
             let is_static = usage.is_latched;
-            let edges = &mut self.edges;
-            plan.read(message.log_time, message.payload, |sample| {
-                edges.add(&sample.parent, &sample.child, is_static, sample.time);
-            });
+            edges.read(
+                &mut self.edges,
+                message.log_time,
+                message.payload,
+                |edges, parent, child| edges.place(parent, child, is_static),
+                Edges::add,
+            );
+        }
+        if let Some((plan, topic)) = &usage.labels
+            && let Some(labels) = self.labels.get_mut(*topic)
+        {
+            labels.take(self.reader, plan, message.log_time, message.payload);
         }
         if usage.is_latched {
-            let transforms = usage.transforms.clone();
-            self.keep(message, transforms.as_ref());
+            let plan = usage.transforms.as_ref().map(|(plan, _)| plan.clone());
+            self.keep(message, plan.as_ref());
         }
     }
 }
@@ -142,8 +177,25 @@ impl Take<'_> {
     fn usage(&mut self, declared: &Declarations, place: u32) -> ChannelUse {
         ChannelUse {
             is_latched: declared.channel(place).is_some_and(is_latched),
-            transforms: self.transforms.plan(declared, place, TransformPart::Edges),
+            transforms: self.transforms.plan(declared, place, TransformPart::Edges).map(|plan| {
+                let reader = EdgeReader::new(&plan);
+                (plan, reader)
+            }),
+            labels: self.reader.plan(declared, place).map(|plan| {
+                let topic = self.labels_of(declared, place);
+                (plan, topic)
+            }),
         }
+    }
+
+    /// The place of a channel's topic among those with labels.
+    fn labels_of(&mut self, declared: &Declarations, place: u32) -> usize {
+        let topic = |place: u32| declared.channel(place).map(|channel| &channel.topic);
+        let is_same = |labels: &TopicLabels| topic(labels.channel()) == topic(place);
+        self.labels.iter().position(is_same).unwrap_or_else(|| {
+            self.labels.push(TopicLabels::new(place));
+            self.labels.len() - 1
+        })
     }
 
     fn keep(&mut self, message: &ScannedMessage<'_>, transforms: Option<&TransformPlan>) {
@@ -230,8 +282,6 @@ fn is_latched(channel: &Channel) -> bool {
 struct Edges {
     spans: Vec<EdgeSpan>,
     places: HashMap<(Arc<str>, Arc<str>, bool), usize>,
-    /// The edge of the last sample: a publisher most often sends the same again.
-    last: usize,
 }
 
 impl Edges {
@@ -241,32 +291,33 @@ impl Edges {
             .enumerate()
             .map(|(place, span)| ((span.parent.clone(), span.child.clone(), span.is_static), place))
             .collect();
-        Self { spans: spans.to_vec(), places, last: 0 }
+        Self { spans: spans.to_vec(), places }
     }
 
-    fn add(&mut self, parent: &str, child: &str, is_static: bool, time: ros2_memory_time::LogTime) {
+    /// The place of an edge, a new one when it is new.
+    fn place(&mut self, parent: &str, child: &str, is_static: bool) -> usize {
         // Old transform libraries write a leading slash; it is no part of the name.
         let parent = parent.strip_prefix('/').unwrap_or(parent);
         let child = child.strip_prefix('/').unwrap_or(child);
-        let is_same = |span: &EdgeSpan| {
-            *span.parent == *parent && *span.child == *child && span.is_static == is_static
-        };
-        if !self.spans.get(self.last).is_some_and(is_same) {
-            let key = (Arc::from(parent), Arc::from(child), is_static);
-            self.last = self.places.get(&key).copied().unwrap_or(self.spans.len());
-            if self.last == self.spans.len() {
-                self.spans.push(EdgeSpan {
-                    parent: key.0.clone(),
-                    child: key.1.clone(),
-                    is_static,
-                    count: 0,
-                    first: time,
-                    last: time,
-                });
-                self.places.insert(key, self.last);
-            }
+        let key = (Arc::from(parent), Arc::from(child), is_static);
+        let next = self.spans.len();
+        let place = *self.places.entry(key.clone()).or_insert(next);
+        if place == next {
+            self.spans.push(EdgeSpan {
+                parent: key.0,
+                child: key.1,
+                is_static,
+                count: 0,
+                first: LogTime::MAX,
+                last: LogTime::ZERO,
+            });
         }
-        if let Some(span) = self.spans.get_mut(self.last) {
+        place
+    }
+
+    /// Adds a sample of the edge at a place.
+    fn add(&mut self, place: usize, time: LogTime) {
+        if let Some(span) = self.spans.get_mut(place) {
             span.count += 1;
             span.first = span.first.min(time);
             span.last = span.last.max(time);

@@ -4,10 +4,11 @@ use crate::CodecError;
 
 /// Appends values.
 #[derive(Debug, Default)]
-pub(crate) struct Encoder(pub(crate) Vec<u8>);
+pub struct Encoder(pub Vec<u8>);
 
 impl Encoder {
-    pub(crate) fn number(&mut self, mut value: u64) {
+    /// A number.
+    pub fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push((value & 0x7f) as u8 | 0x80);
             value >>= 7;
@@ -15,13 +16,14 @@ impl Encoder {
         self.0.push((value & 0x7f) as u8);
     }
 
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    /// A run of bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
     /// A number that may be smaller than `base`: times inside a bag, mostly shortly behind it.
-    pub(crate) fn near(&mut self, base: u64, value: u64) {
+    pub fn near(&mut self, base: u64, value: u64) {
         let difference = value.wrapping_sub(base).cast_signed();
         // Zigzag: small differences of either sign are short.
         self.number(((difference << 1) ^ (difference >> 63)).cast_unsigned());
@@ -30,21 +32,28 @@ impl Encoder {
 
 /// Reads them back. Any bytes give a value or an error.
 #[derive(Debug)]
-pub(crate) struct Decoder<'a> {
+pub struct Decoder<'a> {
     bytes: &'a [u8],
     position: usize,
 }
 
 impl<'a> Decoder<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+    /// A decoder of these bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, position: 0 }
     }
 
-    pub(crate) fn remaining(&self) -> usize {
+    /// How many bytes are left.
+    pub fn remaining(&self) -> usize {
         self.bytes.len().saturating_sub(self.position)
     }
 
-    pub(crate) fn number(&mut self) -> Result<u64, CodecError> {
+    /// A number.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when the bytes are none.
+    pub fn number(&mut self) -> Result<u64, CodecError> {
         let start = self.position;
         let mut value = 0u64;
         for shift in (0..).step_by(7) {
@@ -66,19 +75,34 @@ impl<'a> Decoder<'a> {
         Ok(value)
     }
 
-    pub(crate) fn small<T: TryFrom<u64>>(&mut self, what: &'static str) -> Result<T, CodecError> {
+    /// A number that must fit into the type.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when the bytes are none.
+    pub fn small<T: TryFrom<u64>>(&mut self, what: &'static str) -> Result<T, CodecError> {
         let offset = self.position;
         let found = self.number()?;
         T::try_from(found).map_err(|_too_large| CodecError::Value { offset, what, found })
     }
 
-    pub(crate) fn near(&mut self, base: u64) -> Result<u64, CodecError> {
+    /// A number near `base`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when the bytes are none.
+    pub fn near(&mut self, base: u64) -> Result<u64, CodecError> {
         let zigzag = self.number()?;
         let difference = (zigzag >> 1) ^ (zigzag & 1).wrapping_neg();
         Ok(base.wrapping_add(difference))
     }
 
-    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], CodecError> {
+    /// A run of bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when the bytes are none.
+    pub fn bytes(&mut self) -> Result<&'a [u8], CodecError> {
         let needed = self.number()?;
         let available = self.remaining();
         let end = usize::try_from(needed)
@@ -92,7 +116,12 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
-    pub(crate) fn text(&mut self) -> Result<&'a str, CodecError> {
+    /// A text.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when the bytes are none.
+    pub fn text(&mut self) -> Result<&'a str, CodecError> {
         let offset = self.position;
         let bytes = self.bytes()?;
         std::str::from_utf8(bytes).map_err(|error| CodecError::Value {
@@ -103,7 +132,11 @@ impl<'a> Decoder<'a> {
     }
 
     /// How many items follow, each of at least one byte.
-    pub(crate) fn count(&mut self) -> Result<usize, CodecError> {
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when there is no room for so many.
+    pub fn count(&mut self) -> Result<usize, CodecError> {
         let offset = self.position;
         let needed = self.number()?;
         match usize::try_from(needed) {

@@ -8,6 +8,8 @@
 //!               schemas   [ id, name text, encoding text, text bytes ],
 //!               channels  [ id, topic text, schema + 1 or 0, message encoding text, qos text ]
 //!
+//! shared        text or bytes; entries have its number among the texts, or among the payloads
+//!
 //! bag           path text, device, inode, size, mtime (as u64), mark,
 //!               base      the first log time of the bag, 0 without messages,
 //!               ending    0 closed, else 1 + served_to
@@ -18,9 +20,14 @@
 //!                           without channels: first near base, last near first ]
 //!               damage    [ offset, text, lost: chunks, chunk bytes, breaks, skipped bytes,
 //!                           messages ]
-//!               latched   [ channel, time near base, payload bytes ]
-//!               edges     [ parent text, child text, is_static, count, first near base,
+//!               latched   [ channel, time near base, payload ]
+//!               edges     [ parent, child, is_static, count, first near base,
 //!                           last near first ]
+//!               indexed mark,
+//!               sightings [ channel, is_complete,
+//!                           times  [ near the time before it plus the step before it; the
+//!                                    first near base ],
+//!                           labels [ label, ordinals [ behind the one before it ] ] ]
 //!
 //! flags         bits 0-1 compression (none, lz4, zstd), bits 2-3 and 5 verdict (intact,
 //!               unchecked, damaged, claimed, doubtful), bit 4 is_sorted,
@@ -36,7 +43,7 @@ use ros2_memory_bag::{
 use ros2_memory_time::LogTime;
 
 use crate::{
-    BagEntry, CodecError, EdgeSpan, LatchedMessage,
+    BagEntry, CodecError, EdgeSpan, IndexedMark, LatchedMessage, Shared, Sharing, Sightings,
     codec::{Decoder, Encoder},
 };
 
@@ -95,8 +102,8 @@ pub fn decode_declarations(bytes: &[u8]) -> Result<Declarations, CodecError> {
     Ok(Declarations { profile, library, schemas, channels })
 }
 
-/// An entry as bytes, without its declarations.
-pub fn encode(entry: &BagEntry) -> Vec<u8> {
+/// An entry as bytes, without its declarations and what it shares with others.
+pub fn encode(entry: &BagEntry, sharing: &mut Sharing) -> Vec<u8> {
     let mut out = Encoder::default();
     let contents = &entry.contents;
     out.bytes(entry.path.as_os_str().as_bytes());
@@ -133,18 +140,70 @@ pub fn encode(entry: &BagEntry) -> Vec<u8> {
     for message in &entry.latched {
         out.number(message.channel.into());
         out.near(base, message.log_time.as_ns());
-        out.bytes(&message.payload);
+        out.number(sharing.payload(&message.payload));
     }
     out.number(entry.edges.len() as u64);
     for edge in &entry.edges {
-        out.bytes(edge.parent.as_bytes());
-        out.bytes(edge.child.as_bytes());
+        out.number(sharing.text(&edge.parent));
+        out.number(sharing.text(&edge.child));
         out.number(edge.is_static.into());
         out.number(edge.count);
         out.near(base, edge.first.as_ns());
         out.near(edge.first.as_ns(), edge.last.as_ns());
     }
+    out.number(entry.indexed.0.into());
+    out.number(entry.sightings.len() as u64);
+    for sightings in &entry.sightings {
+        encode_sightings(&mut out, base, sightings, sharing);
+    }
     out.0
+}
+
+fn encode_sightings(out: &mut Encoder, base: u64, sightings: &Sightings, sharing: &mut Sharing) {
+    out.number(sightings.channel.into());
+    out.number(sightings.is_complete.into());
+    out.number(sightings.times.len() as u64);
+    encode_times(out, base, &sightings.times);
+    out.number(sightings.labels.len() as u64);
+    for (label, ordinals) in &sightings.labels {
+        out.number(sharing.text(label));
+        out.number(ordinals.len() as u64);
+        let mut last = 0;
+        for ordinal in ordinals {
+            out.near(last, u64::from(*ordinal));
+            last = u64::from(*ordinal);
+        }
+    }
+}
+
+/// Appends times that follow each other at about the same distance, the first near `base`.
+pub fn encode_times(out: &mut Encoder, base: u64, times: &[LogTime]) {
+    let (mut last, mut step) = (base, 0u64);
+    for time in times {
+        let ns = time.as_ns();
+        out.near(last.wrapping_add(step), ns);
+        (last, step) = (ns, ns.wrapping_sub(last));
+    }
+}
+
+/// Reads `count` such times.
+///
+/// # Errors
+///
+/// [`CodecError`] when the bytes end before.
+pub fn decode_times(
+    from: &mut Decoder<'_>,
+    base: u64,
+    count: usize,
+) -> Result<Vec<LogTime>, CodecError> {
+    let (mut last, mut step) = (base, 0u64);
+    (0..count)
+        .map(|_| {
+            let ns = from.near(last.wrapping_add(step))?;
+            (last, step) = (ns, ns.wrapping_sub(last));
+            Ok(LogTime::from_ns(ns))
+        })
+        .collect()
 }
 
 fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
@@ -184,16 +243,15 @@ fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
 /// # Errors
 ///
 /// [`CodecError`] when the bytes are not those of an entry, or name a channel that was not
-/// declared.
-pub fn decode(bytes: &[u8], declared: &Arc<Declarations>) -> Result<BagEntry, CodecError> {
+/// declared, or something that is not among what is shared.
+pub fn decode(
+    bytes: &[u8],
+    declared: &Arc<Declarations>,
+    shared: &Shared,
+) -> Result<BagEntry, CodecError> {
     let mut from = Decoder::new(bytes);
-    let path: Arc<Path> = Path::new(OsStr::from_bytes(from.bytes()?)).into();
-    let identity = FileIdentity {
-        device: from.number()?,
-        inode: from.number()?,
-        size_bytes: from.number()?,
-        mtime_ns: from.number()?.cast_signed(),
-    };
+    let (path, identity) = decode_file(&mut from)?;
+    let path: Arc<Path> = path.into();
     let mark = ContentMark(from.small("mark")?);
     let base = from.number()?;
     let ending = match from.number()?.checked_sub(1) {
@@ -230,13 +288,13 @@ pub fn decode(bytes: &[u8], declared: &Arc<Declarations>) -> Result<BagEntry, Co
             Ok(LatchedMessage {
                 channel: channel(&mut from, declared)?,
                 log_time: LogTime::from_ns(from.near(base)?),
-                payload: from.bytes()?.into(),
+                payload: shared.payload(&mut from)?,
             })
         })
         .collect::<Result<Vec<_>, CodecError>>()?;
     let edges = (0..from.count()?)
         .map(|_| {
-            let (parent, child) = (from.text()?.into(), from.text()?.into());
+            let (parent, child) = (shared.text(&mut from)?, shared.text(&mut from)?);
             let is_static = from.number()? != 0;
             let count = from.number()?;
             let first = from.near(base)?;
@@ -251,9 +309,63 @@ pub fn decode(bytes: &[u8], declared: &Arc<Declarations>) -> Result<BagEntry, Co
             })
         })
         .collect::<Result<Vec<_>, CodecError>>()?;
+    let indexed = IndexedMark(from.small("mark")?);
+    let sightings = (0..from.count()?)
+        .map(|_| decode_sightings(&mut from, base, declared, shared))
+        .collect::<Result<Vec<_>, CodecError>>()?;
     let contents =
         Contents { declared: declared.clone(), chunks, ending, damage, n_attachments, n_metadata };
-    Ok(BagEntry { path, identity, mark, contents: Arc::new(contents), latched, edges })
+    let contents = Arc::new(contents);
+    Ok(BagEntry { path, identity, mark, contents, latched, edges, sightings, indexed })
+}
+
+/// Which file an entry describes, and which version of it, without reading the rest.
+///
+/// # Errors
+///
+/// [`CodecError`] when the bytes do not start as an entry does.
+pub fn decode_identity(bytes: &[u8]) -> Result<(&Path, FileIdentity), CodecError> {
+    decode_file(&mut Decoder::new(bytes))
+}
+
+fn decode_file<'a>(from: &mut Decoder<'a>) -> Result<(&'a Path, FileIdentity), CodecError> {
+    let path = Path::new(OsStr::from_bytes(from.bytes()?));
+    let identity = FileIdentity {
+        device: from.number()?,
+        inode: from.number()?,
+        size_bytes: from.number()?,
+        mtime_ns: from.number()?.cast_signed(),
+    };
+    Ok((path, identity))
+}
+
+fn decode_sightings(
+    from: &mut Decoder<'_>,
+    base: u64,
+    declared: &Declarations,
+    shared: &Shared,
+) -> Result<Sightings, CodecError> {
+    let channel = channel(from, declared)?;
+    let is_complete = from.number()? != 0;
+    let n_times = from.count()?;
+    let times = decode_times(from, base, n_times)?;
+    let labels = (0..from.count()?)
+        .map(|_| {
+            let label = shared.text(from)?;
+            let mut last = 0;
+            let ordinals = (0..from.count()?)
+                .map(|_| {
+                    last = from.near(last)?;
+                    match u32::try_from(last) {
+                        Ok(ordinal) if (ordinal as usize) < n_times => Ok(ordinal),
+                        _ => Err(CodecError::Value { offset: 0, what: "ordinal", found: last }),
+                    }
+                })
+                .collect::<Result<Vec<_>, CodecError>>()?;
+            Ok((label, ordinals))
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    Ok(Sightings { channel, times, labels, is_complete })
 }
 
 fn decode_chunk(

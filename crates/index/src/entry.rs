@@ -3,6 +3,8 @@ use std::{path::Path, sync::Arc};
 use ros2_memory_bag::{ContentMark, Contents, FileIdentity};
 use ros2_memory_time::LogTime;
 
+use crate::{IndexedMark, Sightings};
+
 /// What the catalog remembers of one bag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BagEntry {
@@ -18,6 +20,10 @@ pub struct BagEntry {
     pub latched: Vec<LatchedMessage>,
     /// Which transforms it holds.
     pub edges: Vec<EdgeSpan>,
+    /// What its topics with labels name.
+    pub sightings: Vec<Sightings>,
+    /// With which configuration it was indexed.
+    pub indexed: IndexedMark,
 }
 
 /// A message that late subscribers were to get.

@@ -4,13 +4,18 @@
 
 use std::{os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
 
-use proptest::{collection::vec, prelude::*, sample::Index};
+use proptest::{
+    collection::{btree_map, btree_set, vec},
+    prelude::*,
+    sample::Index,
+};
 use ros2_memory_bag::{
     Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
     Declarations, Ending, FileIdentity, Losses, Schema, Verdict,
 };
 use ros2_memory_index::{
-    BagEntry, EdgeSpan, LatchedMessage, decode, decode_declarations, encode, encode_declarations,
+    BagEntry, EdgeSpan, IndexedMark, LatchedMessage, Shared, Sharing, Sightings, decode,
+    decode_declarations, decode_identity, encode, encode_declarations,
 };
 use ros2_memory_time::LogTime;
 
@@ -149,15 +154,28 @@ fn entry() -> impl Strategy<Value = BagEntry> {
                 last,
             },
         );
-        let lists = (vec(latched, 0..4), vec(edge, 0..4));
-        (Just(contents), path, identity, any::<u32>(), lists).prop_map(
-            |(contents, path, identity, mark, (latched, edges))| BagEntry {
+        let labels = btree_map(".{1,9}", btree_set(0..9u32, 1..9), 0..4);
+        let sightings = (0..n_channels, vec(time(), 9..20), labels, any::<bool>()).prop_map(
+            |(channel, mut times, labels, is_complete)| {
+                times.sort();
+                let labels = labels
+                    .into_iter()
+                    .map(|(label, ordinals)| (label.into(), ordinals.into_iter().collect()))
+                    .collect();
+                Sightings { channel, times, labels, is_complete }
+            },
+        );
+        let lists = (vec(latched, 0..4), vec(edge, 0..4), vec(sightings, 0..3));
+        (Just(contents), path, identity, any::<(u32, u32)>(), lists).prop_map(
+            |(contents, path, identity, (mark, indexed), (latched, edges, sightings))| BagEntry {
                 path: path.into(),
                 identity,
                 mark: ContentMark(mark),
                 contents: Arc::new(contents),
                 latched,
                 edges,
+                sightings,
+                indexed: IndexedMark(indexed),
             },
         )
     })
@@ -173,6 +191,14 @@ fn remembered(mut entry: BagEntry) -> BagEntry {
     entry
 }
 
+/// An entry's bytes, and what they share with others.
+fn encoded(entry: &BagEntry) -> (Vec<u8>, Shared) {
+    let (mut sharing, mut shared) = (Sharing::default(), Shared::default());
+    let bytes = encode(entry, &mut sharing);
+    sharing.take_fresh().into_iter().for_each(|item| shared.push(item));
+    (bytes, shared)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -180,16 +206,19 @@ proptest! {
     fn an_entry_comes_back_as_it_went(entry in entry()) {
         let declared = decode_declarations(&encode_declarations(&entry.contents.declared)).unwrap();
         prop_assert_eq!(&declared, &*entry.contents.declared);
-        let back = decode(&encode(&entry), &Arc::new(declared)).unwrap();
+        let (bytes, shared) = encoded(&entry);
+        let back = decode(&bytes, &Arc::new(declared), &shared).unwrap();
+        let identity = decode_identity(&bytes).unwrap();
+        prop_assert_eq!(identity, (&*entry.path, entry.identity));
         prop_assert_eq!(back, remembered(entry));
     }
 
     /// What a prefix holds is incomplete: a list or its count is missing.
     #[test]
     fn a_cut_entry_is_an_error(entry in entry(), cut in any::<Index>()) {
-        let bytes = encode(&entry);
+        let (bytes, shared) = encoded(&entry);
         let declared = &entry.contents.declared;
-        prop_assert!(decode(&bytes[..cut.index(bytes.len())], declared).is_err());
+        prop_assert!(decode(&bytes[..cut.index(bytes.len())], declared, &shared).is_err());
         let bytes = encode_declarations(declared);
         prop_assert!(decode_declarations(&bytes[..cut.index(bytes.len())]).is_err());
     }
@@ -197,7 +226,8 @@ proptest! {
     #[test]
     fn random_bytes_panic_nowhere(bytes in vec(any::<u8>(), 0..300), entry in entry()) {
         drop(decode_declarations(&bytes));
-        drop(decode(&bytes, &entry.contents.declared));
+        let (_, shared) = encoded(&entry);
+        drop(decode(&bytes, &entry.contents.declared, &shared));
     }
 
     #[test]
@@ -205,16 +235,20 @@ proptest! {
         entry in entry(),
         changes in vec(any::<(Index, u8)>(), 1..5),
     ) {
-        let mut bytes = encode(&entry);
+        let (mut bytes, shared) = encoded(&entry);
         for (at, value) in &changes {
             let at = at.index(bytes.len());
             bytes[at] = *value;
         }
-        if let Ok(changed) = decode(&bytes, &entry.contents.declared) {
+        if let Ok(changed) = decode(&bytes, &entry.contents.declared, &shared) {
             let declared = &changed.contents.declared;
             let seen = changed.contents.chunks.iter().flat_map(|chunk| &chunk.channels);
             prop_assert!(seen.map(|seen| seen.channel).all(|c| declared.channel(c).is_some()));
             prop_assert!(changed.latched.iter().all(|m| declared.channel(m.channel).is_some()));
+            for sightings in &changed.sightings {
+                let mut ordinals = sightings.labels.iter().flat_map(|(_, ordinals)| ordinals);
+                prop_assert!(ordinals.all(|ordinal| (*ordinal as usize) < sightings.times.len()));
+            }
         }
         let mut bytes = encode_declarations(&entry.contents.declared);
         for (at, value) in &changes {

@@ -1,4 +1,4 @@
-use ros2_memory_cdr::{ByteOrder, Cursor, Encoding, Primitive, text as cdr_text};
+use ros2_memory_cdr::{ByteOrder, Cursor, Encoding, Primitive, Scalar, text as cdr_text};
 
 use crate::{
     DecodeError, FieldType, MessageEncoding, Plan, Schema, Value,
@@ -55,6 +55,8 @@ struct Offsets {
     /// and the others.
     doubles: Vec<(usize, usize)>,
     others: Vec<(Primitive, usize, usize)>,
+    /// The texts: where they start, and their bytes.
+    texts: Vec<(usize, Box<[u8]>)>,
     /// What was walked ends here.
     end: usize,
 }
@@ -113,6 +115,36 @@ impl PlanReader {
 }
 
 impl PlanReader {
+    /// Hands out the numbers of a message whose texts are those of the remembered one, in the order
+    /// of [`Self::read`], and returns whether it is such a message. Of others, nothing is handed
+    /// out.
+    ///
+    /// For messages that name the same things again and again, such as lists of transforms: what
+    /// the texts mean need not be looked up.
+    #[inline]
+    pub fn numbers_of_same_texts(
+        &self,
+        payload: &[u8],
+        mut visit: impl FnMut(usize, Scalar),
+    ) -> bool {
+        let Some(memory) = &self.memory else { return false };
+        let is_same = memory.fits(payload)
+            && memory
+                .texts
+                .iter()
+                .all(|(offset, text)| payload.get(*offset..*offset + text.len()) == Some(&**text));
+        if is_same {
+            for place in &memory.fields {
+                if let PlaceKind::Number(kind) = place.kind
+                    && let Some(value) = kind.read_at(payload, place.offset, memory.order)
+                {
+                    visit(place.path, value);
+                }
+            }
+        }
+        is_same
+    }
+
     /// As [`Plan::numbers`].
     ///
     /// # Errors
@@ -196,6 +228,7 @@ impl Offsets {
             fields: Vec::new(),
             doubles: Vec::new(),
             others: Vec::new(),
+            texts: Vec::new(),
             end: 0,
         };
         found.walk(&plan.schema, &plan.steps, payload, &mut cursor)?;
@@ -206,7 +239,10 @@ impl Offsets {
                     found.doubles.push((place.offset, place.path));
                 }
                 PlaceKind::Number(kind) => found.others.push((kind, place.offset, place.path)),
-                PlaceKind::Text(_) => {}
+                PlaceKind::Text(len) => {
+                    let bytes = payload.get(place.offset..place.offset + len)?;
+                    found.texts.push((place.offset, bytes.into()));
+                }
             }
         }
         Some(found)
@@ -310,7 +346,7 @@ impl Offsets {
 mod tests {
     use std::sync::Arc;
 
-    use ros2_memory_cdr::{Scalar, Writer};
+    use ros2_memory_cdr::Writer;
 
     use super::*;
     use crate::{Library, Schema};
@@ -351,6 +387,35 @@ mod tests {
             n += 1;
         }
         assert_eq!(n, 400);
+    }
+
+    #[test]
+    fn numbers_come_alone_only_where_the_texts_are_the_same() {
+        let plan = plan(&["c", "d", "e"]);
+        let mut reader = PlanReader::new(plan.clone());
+        let first = payload(Encoding::XCDR1_LE, ["ab", "same"], 2, 1);
+        assert!(!reader.numbers_of_same_texts(&first, |_, _| unreachable!("nothing is known")));
+        reader.read(&first, |_, _| ()).unwrap();
+        for (texts, n_bytes, is_same) in [
+            // The plan takes no `a`: another text of the same length is the same message.
+            (["xy", "same"], 2, true),
+            (["ab", "else"], 2, false),
+            (["ab", "longer"], 2, false),
+            (["ab", "same"], 3, false),
+        ] {
+            let other = payload(Encoding::XCDR1_LE, texts, n_bytes, 77);
+            let (mut wanted, mut found) = (Vec::new(), Vec::new());
+            plan.run(&other, |path, value| {
+                if let Value::Scalar(number) = value {
+                    wanted.push((path, number));
+                }
+            })
+            .unwrap();
+            let was =
+                reader.numbers_of_same_texts(&other, |path, number| found.push((path, number)));
+            assert_eq!(was, is_same, "{texts:?} {n_bytes}");
+            assert_eq!(found, if is_same { wanted } else { Vec::new() });
+        }
     }
 
     #[test]

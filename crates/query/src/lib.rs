@@ -12,6 +12,7 @@ mod answers;
 mod budget;
 mod call;
 mod extract;
+mod handle;
 mod json;
 mod memory;
 mod names;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use ros2_memory_bag::{Losses, ReadOptions};
-use ros2_memory_catalog::{BagView, Catalog, CatalogError, Snapshot};
+use ros2_memory_catalog::{Catalog, CatalogError, Snapshot};
 use ros2_memory_time::LogTime;
 use serde_json::{Map, Value};
 
@@ -17,6 +17,7 @@ use crate::{
     CallContext, CallStats, ErrorCode, Now, Reply, SchemaMap, Settings, TypeCache,
     answers::range::{each_sample, end_note},
     budget,
+    names::repeated,
     query::{Query, STALE_NS},
     refusal::{Answer, Refusal},
     tools::{Arguments, TOOLS, ToolSpec},
@@ -102,7 +103,7 @@ impl Memory {
     pub fn call(&self, tool: &str, arguments: &Map<String, Value>, context: &CallContext) -> Reply {
         let Some(spec) = ToolSpec::named(tool) else {
             let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
-            let shown: String = tool.chars().filter(|c| !c.is_control()).take(80).collect();
+            let shown = repeated(tool);
             return Refusal::bad_argument(format!("there is no tool {shown:?}"))
                 .hint(format!("the tools are {}", names.join(", ")))
                 .into_reply();
@@ -164,7 +165,6 @@ impl Memory {
             lost += entry.contents.losses();
         }
         let with_damage = snapshot.damaged().len();
-        let open = snapshot.bags().iter().filter(|bag| !bag.entry.contents.is_closed()).count();
         let newest = snapshot.time_span().map_or(0.0, |(_, last)| last.to_unix_s());
         let gauge = |name, help, value| Metric { name, help, is_counter: false, value };
         let counter = |name, help, value| Metric { name, help, is_counter: true, value };
@@ -174,7 +174,7 @@ impl Memory {
             gauge("bags", "Bags that are known", number(snapshot.n_bags() as u64)),
             gauge("bag_bytes", "Bytes of all bags with messages", number(snapshot.bag_bytes())),
             gauge("messages", "Messages that can be served", number(snapshot.n_messages())),
-            gauge("bags_unclosed", "Bags without their ending", number(open as u64)),
+            gauge("bags_unclosed", "Bags without their ending", number(snapshot.n_open())),
             gauge("bags_damaged", "Bags in which something is wrong", number(with_damage as u64)),
             gauge("chunks_damaged", "Chunks that are not served", number(lost.chunks)),
             gauge(
@@ -275,14 +275,22 @@ fn now(setting: Now, snapshot: &Snapshot) -> LogTime {
         return wall;
     }
     let limit = wall.saturating_add_ns(STALE_NS);
-    let newest_in = |bag: &BagView| {
-        if bag.last <= limit {
-            return Some(bag.last);
+    let newest_in = |place: u32| {
+        let (_, last) = snapshot.span(place)?;
+        if last <= limit {
+            return Some(last);
         }
         // One message of a broken clock does not take its bag's others along.
+        let bag = snapshot.bag(place)?;
         let chunks = bag.entry.contents.chunks.iter().flat_map(|chunk| &chunk.channels);
         chunks.map(|seen| seen.last).filter(|last| *last <= limit).max()
     };
-    let past = snapshot.bags().iter().filter_map(newest_in).max();
+    let mut past = None;
+    for place in (0..snapshot.n_places()).rev() {
+        if past.is_some() && past >= snapshot.latest_up_to(place) {
+            break;
+        }
+        past = past.max(newest_in(place));
+    }
     past.or_else(|| snapshot.time_span().map(|(_, last)| last)).unwrap_or(wall)
 }

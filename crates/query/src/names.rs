@@ -20,7 +20,7 @@ pub(crate) fn resolve_topics<'s>(
     snapshot: &'s Snapshot,
     wanted: &str,
 ) -> Result<Vec<&'s TopicSummary>, Refusal> {
-    let shown: String = wanted.chars().filter(|c| !c.is_control()).take(80).collect();
+    let shown = repeated(wanted);
     if wanted.chars().nth(MAX_NAME_CHARS).is_some() || wanted.trim().is_empty() {
         return Err(Refusal::bad_argument(format!("topic {shown:?} is not the name of a topic")));
     }
@@ -48,6 +48,11 @@ pub(crate) fn resolve_topics<'s>(
     } else {
         refusal.hint(format!("the nearest names are {}", near.join(", ")))
     })
+}
+
+/// A caller's word as a reply may repeat it.
+pub(crate) fn repeated(word: &str) -> String {
+    word.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
 /// Whether a name is a pattern.

@@ -12,6 +12,7 @@ use ros2_memory_bag::{
     Channel, Declarations, Direction, Message, ReadOptions, Timeline, TimelineReport,
 };
 use ros2_memory_catalog::{Snapshot, TopicSummary};
+use ros2_memory_msg::spread;
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
@@ -20,6 +21,8 @@ use crate::{
     extract::extract, names, refusal::Refusal,
 };
 
+/// From so many bags it is reckoned how much there is to read.
+const SAMPLED_BAGS: usize = 16;
 /// How often progress is told.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 /// Data this much older than the wall clock makes `seconds_ago` worth a warning.
@@ -102,7 +105,7 @@ impl<'m> Query<'m> {
         range: TimeRange,
         direction: Direction,
     ) -> Timeline<'m> {
-        let parts = bags.iter().filter_map(|place| self.snapshot.part(*place)).collect();
+        let parts = self.snapshot.timeline_parts(bags.to_vec());
         let mut names: Vec<Arc<str>> = topics.iter().map(|topic| topic.topic.clone()).collect();
         names.sort();
         let select = move |channel: &Channel| {
@@ -129,29 +132,33 @@ impl<'m> Query<'m> {
         }
     }
 
+    /// About how many chunks will be read: for progress, reckoned from a few of the bags.
     fn n_chunks(&self, bags: &[u32], topics: &[&TopicSummary], range: TimeRange) -> u64 {
         if self.context.progress.is_none() {
             return 0;
         }
-        let wanted = |bag: &ros2_memory_catalog::BagView, channel: u32| {
-            let channel = bag.entry.contents.declared.channel(channel);
-            channel.is_some_and(|channel| topics.iter().any(|t| t.topic == channel.topic))
-        };
-        let n_chunks: usize = bags
+        let sample: Vec<u32> =
+            spread(bags.len(), SAMPLED_BAGS).filter_map(|index| bags.get(index).copied()).collect();
+        let n_chunks: usize = sample
             .iter()
-            .filter_map(|place| self.snapshot.bags().get(*place as usize))
+            .filter_map(|place| self.snapshot.bag(*place))
             .map(|bag| {
+                let declared = &bag.entry.contents.declared;
+                let is_wanted = |channel: u32| {
+                    let channel = declared.channel(channel);
+                    channel.is_some_and(|channel| topics.iter().any(|t| t.topic == channel.topic))
+                };
                 let chunks = bag.entry.contents.chunks.iter();
                 chunks
                     .filter(|chunk| {
                         chunk.channels.iter().any(|seen| {
-                            range.touches(seen.first, seen.last) && wanted(bag, seen.channel)
+                            range.touches(seen.first, seen.last) && is_wanted(seen.channel)
                         })
                     })
                     .count()
             })
             .sum();
-        n_chunks as u64
+        (n_chunks * bags.len() / sample.len().max(1)) as u64
     }
 
     /// Something to be said about the whole answer, once.
@@ -213,10 +220,8 @@ impl<'m> Query<'m> {
 
     /// Words about a bag with its path from the bag directory: where that lies is no answer.
     fn without_root(&self, path: &Path, words: &str) -> String {
-        let mut bags = self.snapshot.bags().iter();
-        let bag = bags.find(|bag| path.ends_with(&bag.entry.path));
-        let shown = bag.map_or_else(String::new, |bag| bag.entry.path.display().to_string());
-        words.replace(&path.display().to_string(), &shown)
+        let shown = path.strip_prefix(self.snapshot.root()).unwrap_or(Path::new(""));
+        words.replace(&path.display().to_string(), &shown.display().to_string())
     }
 
     /// How to read the messages of a channel.

@@ -1,11 +1,12 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
+use ros2_memory_index::{IndexedPaths, IndexedTypes};
 use ros2_memory_msg::{FieldPath, canonical_type_name};
 
 /// For each message type, which fields a reply shows and what they mean.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaMap {
-    types: HashMap<String, TypePaths>,
+    types: BTreeMap<String, TypePaths>,
 }
 
 /// The paths of one message type.
@@ -15,12 +16,9 @@ pub struct TypePaths {
     /// look at; `position` and `orientation` make a pose; `linear_velocity` and
     /// `angular_velocity` a velocity; `frame` and `child_frame` name the frames of these.
     pub fields: Vec<(String, FieldPath)>,
-    /// Where labels are: what `contains` looks at, with `text`.
-    pub labels: Vec<FieldPath>,
-    /// Where free text is: what `contains` looks at, with `labels`.
-    pub text: Vec<FieldPath>,
-    /// Where positions are, when not at the field `position`.
-    pub position: Option<FieldPath>,
+    /// What is indexed: `contains` looks at its labels and text; its position counts before the
+    /// field `position`.
+    pub index: IndexedPaths,
 }
 
 impl SchemaMap {
@@ -35,6 +33,19 @@ impl SchemaMap {
     }
 }
 
+impl SchemaMap {
+    /// What is indexed of all types.
+    pub fn indexed(&self) -> IndexedTypes {
+        let mut types = IndexedTypes::default();
+        for (name, paths) in &self.types {
+            if paths.index != IndexedPaths::default() {
+                types.insert(name, paths.index.clone());
+            }
+        }
+        types
+    }
+}
+
 impl TypePaths {
     /// The path of a field by its name in replies.
     pub fn field(&self, name: &str) -> Option<&FieldPath> {
@@ -43,6 +54,6 @@ impl TypePaths {
 
     /// Where `near_position` looks.
     pub fn position(&self) -> Option<&FieldPath> {
-        self.position.as_ref().or_else(|| self.field("position"))
+        self.index.position.as_ref().or_else(|| self.field("position"))
     }
 }

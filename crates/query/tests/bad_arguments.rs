@@ -114,7 +114,7 @@ fn problem_of(value: &Value, error: Option<ErrorCode>) -> Option<String> {
 }
 
 /// Arguments that every tool answers, once for each kind of condition.
-fn good_arguments(tool: &ToolSpec) -> Vec<Map<String, Value>> {
+fn good_arguments(memory: &Memory, tool: &ToolSpec) -> Vec<Map<String, Value>> {
     let start_s = START_NS / 1_000_000_000;
     let conditions = [
         ("contains", "/vision/scene/scene_objects", json!("plant"), None),
@@ -143,6 +143,18 @@ fn good_arguments(tool: &ToolSpec) -> Vec<Map<String, Value>> {
                 "condition_type" => json!(kind),
                 "value" => value.clone(),
                 "field" => json!(field),
+                "label" | "labels" => json!("plant"),
+                "like" => json!("e"),
+                "min_score" => json!(0.1),
+                "before" => json!(start_s + 50),
+                "limit" => json!(5),
+                "handle" => {
+                    let listed = call(memory, "list_labels", &json!({}));
+                    let label = &listed.value["labels"][0]["label"];
+                    let seen = call(memory, "last_seen", &json!({"label": label}));
+                    let handle = &seen.value["evidence"]["handle"];
+                    handle.as_str().map_or(json!("a1b2c3.abcdef"), |handle| json!(handle))
+                }
                 unknown => panic!("the test knows no good {unknown}"),
             };
             tool.arguments.iter().map(|it| (it.name.to_owned(), of(it.name))).collect()
@@ -346,7 +358,7 @@ fn values(condition: &str) -> Vec<Probe> {
 fn ask_everything(memory: &Memory, is_recorded: bool) -> Tally {
     let mut tally = Tally::default();
     for tool in TOOLS {
-        for good in good_arguments(tool) {
+        for good in good_arguments(memory, tool) {
             let condition = good.get("condition_type").and_then(Value::as_str).unwrap_or_default();
             for argument in tool.arguments {
                 for probe in probes(argument, condition) {
@@ -404,7 +416,7 @@ fn every_reply_is_an_answer_or_a_code_of_the_list() {
     write_demo(dir.path(), 7, DURATION_S);
     let memory = memory_over(dir.path());
     for tool in TOOLS {
-        for good in good_arguments(tool) {
+        for good in good_arguments(&memory, tool) {
             let reply = call(&memory, tool.name, &Value::Object(good.clone()));
             assert_eq!(reply.error, None, "{} {good:?}: {}", tool.name, reply.value);
         }

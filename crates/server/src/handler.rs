@@ -4,13 +4,14 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
-        Tool, ToolAnnotations,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+        ResourceContents, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
 };
 use ros2_memory_query::Reply;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -21,6 +22,11 @@ use crate::{
 
 /// The name by which clients know this server.
 const NAME: &str = "episodic";
+
+/// What this memory holds, as a resource: what the tool of that name answers.
+const CARD: &str = "episodic://card";
+const CARD_TOOL: &str = "memory_card";
+const JSON: &str = "application/json";
 
 /// The largest text that is given again as structured content.
 const STRUCTURED_BYTES: usize = 4096;
@@ -38,14 +44,24 @@ impl Handler {
     pub(crate) fn new(calls: Arc<Calls>, carrier: Carrier, connection: CancellationToken) -> Self {
         Self { calls, carrier, connection }
     }
+
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        Caller {
+            carrier: self.carrier,
+            request_id: context.id.to_string(),
+            request: context.ct.clone(),
+            connection: self.connection.clone(),
+            progress: None,
+        }
+    }
 }
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let version = self.calls.settings.version.clone();
         let server = Implementation::new(NAME, version).with_title("Episodic memory");
-        let info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(server);
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let info = ServerConfig::new(capabilities).with_server_info(server);
         match self.calls.port().instructions() {
             instructions if instructions.is_empty() => info,
             instructions => info.with_instructions(instructions),
@@ -61,6 +77,38 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params("all tools are on the first page", None));
         }
         Ok(ListToolsResult::with_all_items(self.calls.tools().iter().map(tool).collect()))
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        if request.is_some_and(|request| request.cursor.is_some()) {
+            return Err(ErrorData::invalid_params("all resources are on the first page", None));
+        }
+        let card = self.calls.tool(CARD_TOOL).map(|tool| {
+            Resource::new(CARD, CARD_TOOL)
+                .with_title(tool.title.clone())
+                .with_description(tool.description.clone())
+                .with_mime_type(JSON)
+        });
+        Ok(ListResourcesResult::with_all_items(card.into_iter().collect()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let tool = self.calls.tool(CARD_TOOL).filter(|_| request.uri == CARD);
+        let Some(tool) = tool else {
+            let uri: String = request.uri.chars().take(128).collect();
+            return Err(ErrorData::resource_not_found(format!("unknown resource: {uri}"), None));
+        };
+        let reply = self.calls.run(tool, Map::new(), self.caller(&context)).await;
+        let text = ResourceContents::text(reply.value.to_string(), CARD).with_mime_type(JSON);
+        Ok(ReadResourceResult::new(vec![text]).into())
     }
 
     async fn call_tool(
@@ -81,13 +129,7 @@ impl ServerHandler for Handler {
             }
             None => (None, None),
         };
-        let caller = Caller {
-            carrier: self.carrier,
-            request_id: context.id.to_string(),
-            request: context.ct.clone(),
-            connection: self.connection.clone(),
-            progress,
-        };
+        let caller = Caller { progress, ..self.caller(&context) };
         let answer = self.calls.run(tool, request.arguments.unwrap_or_default(), caller);
         let reply = match relay {
             Some(relay) => relay.along(answer).await,

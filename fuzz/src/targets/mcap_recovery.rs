@@ -79,7 +79,7 @@ impl Trial<'_> {
                 continue;
             }
             for placed in self.walked.messages.iter().filter(|placed| placed.holder == number) {
-                if !self.is_declared(placed, number) {
+                if !self.is_declared(bag, placed, number) {
                     continue;
                 }
                 // Its topic may be changed where it is declared without a checksum.
@@ -109,10 +109,13 @@ impl Trial<'_> {
     /// Whether some place that nothing happened to declares the channel for the messages of a
     /// holder: one in front of them, their own chunk, or the summary. Records outside chunks are
     /// not searched for in a file of chunks, so nothing may have happened in front of them either.
-    fn is_declared(&self, placed: &Placed, holder: usize) -> bool {
+    fn is_declared(&self, bag: &Bag, placed: &Placed, holder: usize) -> bool {
         let at = self.walked.holders[holder].record.start;
         let is_found = |declared: &Declaration| match declared.holder {
-            Some(_) => self.damaged.is_whole(declared.record.clone()),
+            Some(_) => {
+                let place = self.damaged.place_of(declared.record.clone());
+                place.is_some_and(|at| !Self::is_claimed(bag, at))
+            }
             None if declared.in_summary => self.has_tail(),
             None => self.damaged.is_in_place(0..declared.record.end),
         };

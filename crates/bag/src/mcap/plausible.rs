@@ -103,7 +103,8 @@ impl Pass<'_> {
     }
 
     /// Whether the records from `at` on lead over `end` and not to it: then nothing ends there, and
-    /// what stands there looks like a record by chance.
+    /// what stands there looks like a record by chance. Or whether one of them is a chunk that
+    /// proves itself: it is no padding.
     fn leads_over(&mut self, at: u64, end: u64) -> Result<bool, BagError> {
         let mut position = at;
         let mut declared = Vec::new();
@@ -112,6 +113,10 @@ impl Pass<'_> {
                 return Ok(false);
             };
             let next = (position + HEADER_LEN as u64).saturating_add(body_len);
+            let is_checked = exact_chunk(self.head(position)?).is_some_and(|chunk| chunk.crc != 0);
+            if op == opcode::CHUNK && is_checked && self.is_whole_chunk(position)? {
+                return Ok(true);
+            }
             declared.extend(self.declared_by(position, op)?);
             if !self.may_spend(HEAD_LEN as u64) || !self.leads_on_with(next, &declared)? {
                 return Ok(false);

@@ -134,12 +134,21 @@ impl SchemaRecord<'_> {
     /// Whether `body` is a schema that could be declared, to the last byte.
     pub(crate) fn is_exact(body: &[u8]) -> bool {
         let mut fields = Fields(body);
-        fields.u16().is_ok_and(|id| id != 0)
-            && fields.bytes().is_ok_and(is_name)
-            && fields.bytes().is_ok_and(|encoding| str::from_utf8(encoding).is_ok())
-            && fields.bytes().is_ok()
+        let (id, name, encoding) = (fields.u16(), fields.bytes(), fields.bytes());
+        // Other encodings, such as that of Protocol Buffers, are no text.
+        let is_text_in =
+            |encoding: &[u8]| matches!(encoding, b"ros2msg" | b"ros1msg" | b"ros2idl" | b"omgidl");
+        id.is_ok_and(|id| id != 0)
+            && name.is_ok_and(is_name)
+            && encoding.as_ref().is_ok_and(|encoding| str::from_utf8(encoding).is_ok())
+            && fields.bytes().is_ok_and(|data| !encoding.is_ok_and(is_text_in) || is_text(data))
             && fields.0.is_empty()
     }
+}
+
+/// Whether these bytes are text. Other records, swallowed by a wrong length, are none.
+fn is_text(bytes: &[u8]) -> bool {
+    str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
 }
 
 /// Whether these bytes can be the name of a topic or type.
@@ -189,6 +198,7 @@ impl ChannelRecord {
                 is_whole = false;
                 break;
             };
+            is_whole &= is_text(key) && is_text(value);
             if key == b"offered_qos_profiles" {
                 offered_qos_profiles = String::from_utf8_lossy(value).into_owned();
             }

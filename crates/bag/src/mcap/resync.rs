@@ -159,11 +159,15 @@ impl Pass<'_> {
     }
 
     /// Whether a chunk stands at `at` that proves itself.
-    fn is_whole_chunk(&mut self, at: u64) -> Result<bool, BagError> {
+    pub(super) fn is_whole_chunk(&mut self, at: u64) -> Result<bool, BagError> {
         let Some(header) = exact_chunk(self.head(at)?) else { return Ok(false) };
         let Some(compression) = compression_named(&header.compression) else { return Ok(false) };
+        let offset = at + (HEADER_LEN + header.header_len) as u64;
+        if offset.saturating_add(header.stored_len) > self.len {
+            return Ok(false);
+        }
         let chunk = Chunk {
-            offset: at + (HEADER_LEN + header.header_len) as u64,
+            offset,
             stored_len: header.stored_len,
             len: header.len,
             compression,

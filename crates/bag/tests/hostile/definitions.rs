@@ -100,7 +100,7 @@ fn write(folder: &Path, name: &str, parts: Vec<Part>, prng: &mut Prng) -> Bag {
 }
 
 fn for_each(bags: &[Bag], mut look: impl FnMut(&Message<'_>)) {
-    let parts = bags.iter().map(part).collect();
+    let parts: Vec<_> = bags.iter().map(part).collect();
     let options = ReadOptions::default();
     let mut timeline =
         Timeline::new(parts, TimeRange::ALL, Direction::Forward, options, |_| Some(0), || false);

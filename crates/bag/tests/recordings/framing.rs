@@ -79,6 +79,19 @@ fn a_header_whose_length_ends_inside_a_message_hides_no_chunk() {
 }
 
 #[test]
+fn a_header_over_a_chunk_that_is_cut_off_is_no_end_of_the_file() {
+    let mut hand = Hand::new();
+    hand.declare();
+    let chunk = hand.put(&HandChunk::plain(message(1, 1, &[7; 300])).record()) as usize;
+    for cut in chunk + 60..hand.0.len() {
+        let mut bytes = hand.0[..cut].to_vec();
+        bytes[9..17].copy_from_slice(&(cut as u64 - 17).to_le_bytes());
+        let (bag, _) = Scratch::new().serve(&bytes);
+        assert!(!bag.contents().is_closed(), "{:?}", bag.contents());
+    }
+}
+
+#[test]
 fn padding_behind_the_fields_of_a_record_is_no_wrong_length() {
     let mut hand = Hand::new();
     hand.declare();

@@ -208,7 +208,7 @@ fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Resul
             // What a message names and what it says: a log line is looked for by either.
             let fitting: Vec<FieldPath> = paths
                 .iter()
-                .flat_map(|paths| paths.labels.iter().chain(&paths.text))
+                .flat_map(|paths| paths.index.labels.iter().chain(&paths.index.text))
                 .filter(|path| compile(std::slice::from_ref(*path)).is_ok())
                 .cloned()
                 .collect();

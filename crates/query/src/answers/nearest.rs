@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ros2_memory_bag::{Declarations, Direction, Message};
-use ros2_memory_catalog::{Run, Snapshot, TopicSummary};
+use ros2_memory_catalog::{BagView, Run, Snapshot, TopicSummary};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Value as Json, json};
 
@@ -122,8 +122,8 @@ fn held<'r>(
 ) -> Option<(&'r Arc<Declarations>, &'r ros2_memory_catalog::LatchedMessage)> {
     let mut first = None;
     let mut last = None;
-    for (entry, message) in run.latched(topic) {
-        let pair = (&entry.contents.declared, message);
+    for pair in run.latched(topic) {
+        let (_, message) = pair;
         if message.log_time <= at {
             last = Some(pair);
         }
@@ -191,16 +191,24 @@ pub(crate) fn nearest_earlier(
     topics: &[&TopicSummary],
     at: LogTime,
 ) -> Option<LogTime> {
-    let (settled, open) = sides(&query.snapshot, topics, |first, last| {
-        if last <= at {
-            Side::Settled(last)
-        } else if first <= at {
-            Side::Open
-        } else {
-            Side::Out
+    let snapshot = query.snapshot.clone();
+    let end = snapshot.reach(TimeRange::closed(at, at)).1;
+    let (mut settled, mut open): (Option<LogTime>, Vec<u32>) = (None, Vec::new());
+    for place in snapshot.having(topics, 0..end).rev() {
+        if settled >= snapshot.latest_up_to(place) {
+            // No bag up to here has a later one.
+            break;
         }
-    });
-    let settled = settled.into_iter().max();
+        for (first, last) in spans(&snapshot, topics, place) {
+            if last <= at {
+                settled = settled.max(Some(last));
+            } else if first <= at {
+                open.push(place);
+            }
+        }
+    }
+    open.sort_unstable();
+    open.dedup();
     let range = TimeRange::closed(settled.unwrap_or(LogTime::ZERO), at);
     let mut timeline = query.timeline_over(&open, topics, range, Direction::Reverse);
     timeline.next().map(|message| message.log_time).max(settled)
@@ -212,54 +220,40 @@ pub(crate) fn nearest_later(
     topics: &[&TopicSummary],
     at: LogTime,
 ) -> Option<LogTime> {
-    let (settled, open) = sides(&query.snapshot, topics, |first, last| {
-        if first > at {
-            Side::Settled(first)
-        } else if last > at {
-            Side::Open
-        } else {
-            Side::Out
+    let snapshot = query.snapshot.clone();
+    let start = snapshot.reach(TimeRange::closed(at, at)).0;
+    let (mut settled, mut open): (Option<LogTime>, Vec<u32>) = (None, Vec::new());
+    for place in snapshot.having(topics, start..snapshot.n_places()) {
+        if settled.zip(snapshot.span(place)).is_some_and(|(found, (first, _))| found <= first) {
+            // No bag from here on has an earlier one.
+            break;
         }
-    });
-    let settled = settled.into_iter().min();
+        for (first, last) in spans(&snapshot, topics, place) {
+            if first > at {
+                settled = Some(settled.map_or(first, |found| found.min(first)));
+            } else if last > at {
+                open.push(place);
+            }
+        }
+    }
+    open.dedup();
     let range = TimeRange::new(at.saturating_add_ns(1), settled.unwrap_or(LogTime::MAX));
     let mut timeline = query.timeline_over(&open, topics, range, Direction::Forward);
     let read = timeline.next().map(|message| message.log_time);
     read.or(settled)
 }
 
-enum Side {
-    /// All messages of the channel lie on the side asked about; this one is nearest.
-    Settled(LogTime),
-    /// Some lie on either side: the bag has to be read.
-    Open,
-    Out,
-}
-
-/// Splits the bags of some topics by what their counts already tell.
-fn sides(
+/// The first and last times of some topics' channels in a bag.
+fn spans(
     snapshot: &Snapshot,
     topics: &[&TopicSummary],
-    side: impl Fn(LogTime, LogTime) -> Side,
-) -> (Vec<LogTime>, Vec<u32>) {
-    let (mut settled, mut open) = (Vec::new(), Vec::new());
-    for topic in topics {
-        for place in &topic.bags {
-            let Some(bag) = snapshot.bags().get(*place as usize) else { continue };
-            let declared = &bag.entry.contents.declared;
-            let of_topic = bag.channels.iter().filter(|seen| {
-                declared.channel(seen.channel).is_some_and(|c| c.topic == topic.topic)
-            });
-            for seen in of_topic {
-                match side(seen.first, seen.last) {
-                    Side::Settled(time) => settled.push(time),
-                    Side::Open => open.push(*place),
-                    Side::Out => {}
-                }
-            }
-        }
-    }
-    open.sort_unstable();
-    open.dedup();
-    (settled, open)
+    place: u32,
+) -> impl Iterator<Item = (LogTime, LogTime)> {
+    let bag = snapshot.bag(place);
+    let channels = bag.iter().flat_map(BagView::channels).filter(|seen| {
+        let declared = bag.as_ref().map(|bag| &bag.entry.contents.declared);
+        let channel = declared.and_then(|declared| declared.channel(seen.channel));
+        channel.is_some_and(|channel| topics.iter().any(|topic| topic.topic == channel.topic))
+    });
+    channels.map(|seen| (seen.first, seen.last)).collect::<Vec<_>>().into_iter()
 }

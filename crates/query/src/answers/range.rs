@@ -177,10 +177,8 @@ fn count(
     let mut buffer = ChunkBuffer::default();
     let mut unread = TimelineReport::default();
     for place in places {
-        let (Some(bag), Some(part)) = (snapshot.bags().get(place as usize), snapshot.part(place))
-        else {
-            continue;
-        };
+        let Some(bag) = snapshot.bag(place) else { continue };
+        let part = snapshot.timeline_part(&bag.entry);
         let contents = &bag.entry.contents;
         let is_wanted = |channel: u32| {
             let channel = contents.declared.channel(channel);

@@ -46,8 +46,8 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
             reason = why;
             continue;
         }
-        let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
-        let run = bag.map_or(0, |bag| bag.run);
+        let run = places.get(message.part).and_then(|place| snapshot.run_of(*place));
+        let run = run.unwrap_or_default();
         let run_end = snapshot.runs().get(run as usize).map_or(LogTime::MAX, |run| run.last);
         path.add(message.log_time, at, (run, run_end));
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{nearest::When, topics::nothing_recorded};
 use crate::{
     ErrorCode,
-    names::nearest,
+    names::{nearest, repeated},
     query::Query,
     refusal::{Answer, Refusal},
     roles::transform_topics,
@@ -38,7 +38,7 @@ pub(crate) fn transform(query: &mut Query<'_>, parent: &str, child: &str, when: 
         if !frames().any(|known| known == frame) {
             let frames: BTreeSet<&str> = frames().collect();
             let near = nearest(frame, frames.into_iter());
-            let shown: String = frame.chars().filter(|c| !c.is_control()).take(80).collect();
+            let shown = repeated(frame);
             let refusal = Refusal::new(
                 ErrorCode::UnknownFrame,
                 format!("no transform names a frame {shown:?}"),
@@ -69,6 +69,36 @@ pub(crate) fn transform(query: &mut Query<'_>, parent: &str, child: &str, when: 
         query.notes.push(note);
     }
     Ok(Json::Object(map))
+}
+
+/// Frames that stand still, the best first.
+const FIXED_FRAMES: [&str; 2] = ["map", "odom"];
+
+/// A point in a frame that stands still, through the transforms of that moment: in `map`, else in
+/// `odom`, else in the frame that it came in.
+pub(crate) fn to_fixed_frame(
+    query: &mut Query<'_>,
+    frame: &str,
+    point_m: [f64; 3],
+    at: LogTime,
+) -> (String, [f64; 3]) {
+    let edges = query.snapshot.edges();
+    let is_known =
+        |frame: &str| edges.iter().any(|edge| *edge.parent == *frame || *edge.child == *frame);
+    let fixed: Vec<&str> = FIXED_FRAMES.into_iter().filter(|fixed| is_known(fixed)).collect();
+    let is_there = fixed.first().is_none_or(|best| *best == frame);
+    if is_there || !is_known(frame) {
+        return (frame.to_owned(), point_m);
+    }
+    // What could not be read is said of the answer as a whole.
+    if let Ok(buffer) = fill(query, at) {
+        for target in fixed {
+            if let Ok(transform) = buffer.lookup(target, frame, at) {
+                return (target.to_owned(), transform.apply(point_m));
+            }
+        }
+    }
+    (frame.to_owned(), point_m)
 }
 
 /// The frames, and which transforms join them.
@@ -120,16 +150,20 @@ fn fill(query: &mut Query<'_>, at: LogTime) -> Result<Buffer, Refusal> {
     query.note_losses(&topics, range);
     let places = snapshot.bags_touching(&topics, range);
     let mut timeline = query.timeline_over(&places, &topics, range, Direction::Forward);
+    let mut latched: (Option<usize>, Vec<u32>) = (None, Vec::new());
     while let Some(message) = timeline.next() {
         let declared = &message.contents.declared;
-        if is_latched(&snapshot, &places, &message) {
+        if latched.0 != Some(message.part) {
+            latched = (Some(message.part), latched_channels(&snapshot, &places, message.part));
+        }
+        if latched.1.contains(&message.channel_index) {
             continue;
         }
         let Some(plan) = reader.plan(declared, message.channel_index, TransformPart::Whole) else {
             continue;
         };
-        let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
-        let run = Run(bag.map_or(0, |bag| bag.run));
+        let run = places.get(message.part).and_then(|place| snapshot.run_of(*place));
+        let run = Run(run.unwrap_or_default());
         plan.read(message.log_time, message.payload, |sample| {
             // Only samples around the moment can take part in an answer.
             if sample.time.abs_diff_ns(at) <= reach {
@@ -143,12 +177,10 @@ fn fill(query: &mut Query<'_>, at: LogTime) -> Result<Buffer, Refusal> {
     Ok(buffer)
 }
 
-/// Whether a message is on a channel whose messages the catalog holds as static transforms.
-fn is_latched(snapshot: &Snapshot, places: &[u32], message: &ros2_memory_bag::Message<'_>) -> bool {
-    let bag = places.get(message.part).and_then(|place| snapshot.bags().get(*place as usize));
-    bag.is_some_and(|bag| {
-        bag.entry.latched.iter().any(|latched| latched.channel == message.channel_index)
-    })
+/// The channels of a bag whose messages the catalog holds as static transforms.
+fn latched_channels(snapshot: &Snapshot, places: &[u32], part: usize) -> Vec<u32> {
+    let bag = places.get(part).and_then(|place| snapshot.bag(*place));
+    bag.iter().flat_map(|bag| &bag.entry.latched).map(|latched| latched.channel).collect()
 }
 
 /// The static transforms in force at a moment: the union over the publishers of the sessions
@@ -161,8 +193,8 @@ fn insert_static(
     at: LogTime,
 ) {
     let mut samples: Vec<(LogTime, (String, String), Transform)> = Vec::new();
-    for (entry, message) in snapshot.runs_at(at).into_iter().flat_map(Session::latched_messages) {
-        let declared = &entry.contents.declared;
+    for (declared, message) in snapshot.runs_at(at).into_iter().flat_map(Session::latched_messages)
+    {
         let is_wanted = declared
             .channel(message.channel)
             .is_some_and(|channel| topics.iter().any(|topic| topic.topic == channel.topic));

@@ -2,12 +2,13 @@
 
 use ros2_memory_condition::Condition;
 use ros2_memory_msg::FieldPath;
-use ros2_memory_time::LogTime;
+use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value, json};
 
 use crate::{
     Moment,
     answers::{matching::Search, nearest::When, range::Window},
+    names::repeated,
     query::Query,
     refusal::Refusal,
     time_argument::seconds_to_ns,
@@ -97,7 +98,7 @@ impl<'a> Arguments<'a> {
     ) -> Result<Self, Refusal> {
         if let Some(unknown) = given.keys().find(|key| specs.iter().all(|spec| spec.name != **key))
         {
-            let shown: String = unknown.chars().filter(|c| !c.is_control()).take(80).collect();
+            let shown = repeated(unknown);
             let known: Vec<&str> = specs.iter().map(|spec| spec.name).collect();
             return Err(Refusal::bad_argument(format!("there is no argument {shown:?}"))
                 .hint(format!("the arguments are {}", known.join(", "))));
@@ -219,6 +220,43 @@ impl<'a> Arguments<'a> {
             Some(Value::String(text)) => Ok(text),
             _ => Err(Refusal::bad_argument(format!("{name} must be a text"))),
         }
+    }
+
+    /// A text that may be left out.
+    pub(crate) fn optional_text(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+        self.get(name).map(|_| self.text(name)).transpose()
+    }
+
+    /// A number from 0 that may be left out.
+    pub(crate) fn optional_number(&self, name: &str) -> Result<Option<f64>, Refusal> {
+        match self.number(name)? {
+            Some(number) if number < 0.0 => {
+                Err(Refusal::bad_argument(format!("{name} must not be negative")))
+            }
+            number => Ok(number),
+        }
+    }
+
+    /// A moment that may be left out.
+    pub(crate) fn optional_moment(&self, name: &str) -> Result<Option<Moment>, Refusal> {
+        self.get(name).map(|_| self.moment(name)).transpose()
+    }
+
+    /// From `start` to `end`, both inclusive, either of which may be left out.
+    pub(crate) fn optional_range(&self) -> Result<TimeRange, Refusal> {
+        let start = self.optional_moment("start")?;
+        let end = self.optional_moment("end")?;
+        if let (Some(start), Some(end)) = (start, end)
+            && end.at < start.at
+        {
+            let words = format!("end {} lies before start {}", end.at, start.at);
+            return Err(Refusal::bad_argument(words));
+        }
+        let from = start.map_or(LogTime::ZERO, Moment::at_or_after);
+        Ok(match end {
+            Some(end) => TimeRange::closed(from, end.at_or_before()),
+            None => TimeRange::new(from, LogTime::MAX),
+        })
     }
 
     /// What is looked for, in the topic that the argument `topic` names.

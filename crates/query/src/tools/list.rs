@@ -2,7 +2,13 @@
 
 use super::{Argument, ArgumentKind as Kind, ToolSpec};
 use crate::answers::{
+    expand::expand,
+    explain_gap::explain_gap,
+    find_sightings::{MAX_INTERVALS, find_sightings},
+    labels::list_labels,
+    last_seen::last_seen,
     matching::{find_last_match, value_when},
+    memory_card::memory_card,
     motion::{position, velocity},
     nearest::topic_at,
     range::topic_in,
@@ -41,12 +47,86 @@ const FIELD: Argument =
 const TOLERANCE_M: Argument =
     optional("tolerance_m", Kind::Number, "For near_position; default 0.5");
 
+const OPTIONAL_START: Argument = optional("start", Kind::Time, "");
+const OPTIONAL_END: Argument = optional("end", Kind::Time, "");
+
 /// On every tool: how long the reply may be.
 pub(crate) const MAX_BYTES: &str = "max_bytes";
 const BYTES: Argument = optional(MAX_BYTES, Kind::Count, "");
 
 /// Every tool, in the order in which clients list them.
 pub const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "memory_card",
+        title: "What this memory holds",
+        description: "About 1 KB of what is remembered: topics with their meaning, time range, labels \
+                      most seen, gaps, frames, now. Call it first.",
+        arguments: &[BYTES],
+        answer: |query, _| memory_card(query),
+    },
+    ToolSpec {
+        name: "last_seen",
+        title: "When something was last seen",
+        description: "\"When did you last see scissors, and where?\": {\"label\":\"scissors\"}. Time, \
+                      age, score, the object's position and the robot's pose then, how long it was in \
+                      sight, how often ever. When not seen: never_seen (with near labels), absent or \
+                      not_recorded.",
+        arguments: &[
+            required("label", Kind::Text, ""),
+            optional("min_score", Kind::Number, "0 to 1"),
+            optional("before", Kind::Time, "Only sightings before this"),
+            BYTES,
+        ],
+        answer: |query, given| {
+            let before = given.optional_moment("before")?.map(|before| before.at);
+            last_seen(query, given.text("label")?, given.optional_number("min_score")?, before)
+        },
+    },
+    ToolSpec {
+        name: "find_sightings",
+        title: "When things were in sight together",
+        description: "Intervals in which one message named all that is wanted, newest first: \
+                      {\"labels\":\"person AND (door OR window) NOT cat\"}. `next` is the `end` for \
+                      more.",
+        arguments: &[
+            required("labels", Kind::Text, "Labels with AND, OR, NOT, brackets"),
+            OPTIONAL_START,
+            OPTIONAL_END,
+            optional("limit", Kind::Count, "Default 20"),
+            BYTES,
+        ],
+        answer: |query, given| {
+            let limit = given.count("limit", 1000)?.unwrap_or(MAX_INTERVALS);
+            find_sightings(query, given.text("labels")?, given.optional_range()?, limit)
+        },
+    },
+    ToolSpec {
+        name: "list_labels",
+        title: "What was seen at all",
+        description: "The labels of everything seen, most often first, with counts and first and \
+                      last times; `like` keeps those that contain a text.",
+        arguments: &[OPTIONAL_START, OPTIONAL_END, optional("like", Kind::Text, ""), BYTES],
+        answer: |query, given| {
+            list_labels(query, given.optional_range()?, given.optional_text("like")?)
+        },
+    },
+    ToolSpec {
+        name: "explain_gap",
+        title: "Why there is no answer",
+        description: "Why data is missing in a time: before_the_first, recorder_off, deleted, \
+                      topic_silent, not_configured, after_the_last. Use it after no_data.",
+        arguments: &[optional("topic", Kind::Text, "Name or glob"), START, END, BYTES],
+        answer: |query, given| {
+            explain_gap(query, given.optional_text("topic")?, given.optional_range()?)
+        },
+    },
+    ToolSpec {
+        name: "expand",
+        title: "The message behind an answer",
+        description: "The whole message that a `handle` of a reply names.",
+        arguments: &[required("handle", Kind::Text, "As in evidence"), BYTES],
+        answer: |query, given| expand(query, given.text("handle")?),
+    },
     ToolSpec {
         name: "list_recorded_topics",
         title: "List recorded topics",

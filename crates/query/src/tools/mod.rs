@@ -22,8 +22,8 @@ be fed back as it is. Ranges include both ends and are cut to what is recorded.
 Distances are metres, speeds metres a second, angles radians except in keys that end in _deg. \
 Positions are in the frame that the reply names: never compare positions of different frames.
 Topics take globs: * is one token (/vision/*/scene_objects), ** any depth.
-Start with list_recorded_topics when you do not know what is recorded. For \"when did you last see \
-X\" use find_last_match with contains on the topic that names objects.
+Start with memory_card. For \"when did you last see X\" use last_seen; what it and other replies \
+name as evidence, expand shows in full. After no_data, explain_gap says why.
 `null` means: all of it was searched, there is no match. {\"error\": \"no_data\"} says why there is \
 nothing at that time, and its hint what would work. A list that leaves something out ends with an \
 element that has `note` and `total`.
@@ -106,11 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn there_are_seventeen_tools_with_names_of_their_own() {
+    fn there_are_at_most_26_tools_with_names_of_their_own() {
         let mut names: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), 17);
+        assert_eq!(names.len(), TOOLS.len());
+        // More, and a planner chooses worse.
+        assert!(names.len() <= 26);
     }
 
     #[test]

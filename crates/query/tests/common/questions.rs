@@ -43,7 +43,16 @@ pub(crate) fn questions(duration_s: u64, percents: &[u64]) -> Vec<(&'static str,
         ),
         ("trajectory_summary", json!({"start": at(0), "end": at(100)})),
         ("recent_trajectory_summary", json!({"seconds": duration_s / 2})),
+        ("memory_card", json!({})),
+        ("last_seen", json!({"label": "chair"})),
+        ("last_seen", json!({"label": "plant", "min_score": 0.5, "before": at(60)})),
+        ("find_sightings", json!({"labels": "chair AND NOT cup", "start": at(10), "end": at(90)})),
+        ("list_labels", json!({})),
+        ("list_labels", json!({"start": at(30), "end": at(60), "like": "a"})),
+        ("explain_gap", json!({"topic": "/odom", "start": at(0), "end": at(100)})),
         // Nothing there, and not there.
+        ("expand", json!({"handle": "djyg1hnxjkc1.605fc3"})),
+        ("last_seen", json!({"label": "unicorn"})),
         ("get_topic_at_time", json!({"topic": "/odom", "timestamp": 1000})),
         ("get_topic_at_time", json!({"topic": "/nothing/like/it", "timestamp": at(50)})),
         ("get_transform_at", json!({"parent": "map", "child": "elsewhere", "timestamp": at(50)})),
@@ -90,6 +99,15 @@ fn told(tool: &str, mut value: Value) -> Value {
         }
         ("data_time_range", Value::Object(fields)) => {
             fields.remove("n_bags");
+        }
+        ("explain_gap", Value::Object(fields)) => {
+            fields.shift_remove("unreadable_files");
+        }
+        ("memory_card", Value::Object(fields)) => {
+            for key in ["topics", "n_topics", "messages", "damaged_bags"] {
+                // In place, so that the order of the others stays.
+                fields.shift_remove(key);
+            }
         }
         _ => {}
     }

@@ -1,10 +1,16 @@
-"""How the server presents itself: its name, and the seventeen tools."""
+"""How the server presents itself: its name, and the tools."""
 
 import json
 
 from connect import as_json
 
 TOOLS = {
+    "memory_card",
+    "last_seen",
+    "find_sightings",
+    "list_labels",
+    "explain_gap",
+    "expand",
     "list_recorded_topics",
     "data_time_range",
     "get_topic_at_time",
@@ -24,7 +30,7 @@ TOOLS = {
     "recent_trajectory_summary",
 }
 # A planner reads the list before every question.
-MAX_LISTING_BYTES = 12_000
+MAX_LISTING_BYTES = 18_000
 
 
 async def check(memory):

@@ -94,6 +94,7 @@ impl Port for FakePort {
             listing("slow", &["steps"]),
             listing("fail", &["code"]),
             listing("panic", &["really"]),
+            listing("memory_card", &[]),
         ]
     }
 
@@ -104,6 +105,7 @@ impl Port for FakePort {
     fn call(&self, tool: &str, arguments: Map<String, Value>, context: &CallContext) -> Reply {
         match tool {
             "list" => Reply::answer(json!(["a", "b"])),
+            "memory_card" => Reply::answer(json!({"topics": 3})),
             "echo" => Reply::answer(Value::Object(arguments)),
             "slow" => self.slow(arguments["steps"].as_u64().unwrap(), context),
             "fail" => match arguments["code"].as_str() {

@@ -69,14 +69,14 @@ impl Pipes {
 }
 
 #[tokio::test]
-async fn the_server_says_who_it_is_and_that_it_has_tools_only() {
+async fn the_server_says_who_it_is_and_what_it_has() {
     let mut pipes = Pipes::start();
     pipes.send(&initialize(1, "2025-06-18")).await;
     let result = pipes.message().await["result"].clone();
     assert_eq!(result["serverInfo"]["name"], "episodic");
     assert_eq!(result["serverInfo"]["version"], "1.2.3");
     assert_eq!(result["instructions"], "Ask with echo");
-    assert_eq!(result["capabilities"], json!({"tools": {}}));
+    assert_eq!(result["capabilities"], json!({"resources": {}, "tools": {}}));
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn tools_are_listed_in_order_and_marked_harmless() {
     let reply = pipes.message().await;
     let tools = reply["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["list", "echo", "slow", "fail", "panic"]);
+    assert_eq!(names, ["list", "echo", "slow", "fail", "panic", "memory_card"]);
     for tool in tools {
         let hints = &tool["annotations"];
         assert_eq!(hints["readOnlyHint"], true);
@@ -96,6 +96,24 @@ async fn tools_are_listed_in_order_and_marked_harmless() {
         assert_eq!(hints["title"], tool["title"]);
         assert_eq!(tool["inputSchema"]["type"], "object");
     }
+}
+
+#[tokio::test]
+async fn what_the_memory_holds_is_a_resource() {
+    let mut pipes = Pipes::session("2025-11-25").await;
+    pipes.send(&request(1, "resources/list", json!({}))).await;
+    let reply = pipes.message().await;
+    let resources = reply["result"]["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), 1, "{reply}");
+    assert_eq!(resources[0]["uri"], "episodic://card");
+    assert_eq!(resources[0]["mimeType"], "application/json");
+    pipes.send(&request(2, "resources/read", json!({"uri": "episodic://card"}))).await;
+    let reply = pipes.message().await;
+    let contents = &reply["result"]["contents"][0];
+    assert_eq!(contents["text"], r#"{"topics":3}"#, "{reply}");
+    pipes.send(&request(3, "resources/read", json!({"uri": "file:///etc/passwd"}))).await;
+    let reply = pipes.message().await;
+    assert!(reply["error"]["message"].as_str().unwrap().contains("unknown resource"), "{reply}");
 }
 
 #[tokio::test]

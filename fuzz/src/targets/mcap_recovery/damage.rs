@@ -93,9 +93,6 @@ impl Damaged {
     }
 
     /// Whether these bytes of the right file are all there, one behind the other.
-    pub(super) fn is_whole(&self, range: Range<usize>) -> bool {
-        self.place_of(range).is_some()
-    }
 
     /// Whether these bytes of the right file are all there, where they were.
     pub(super) fn is_in_place(&self, range: Range<usize>) -> bool {

@@ -8,19 +8,21 @@
 //! then entries:
 //! +0      4      length of the payload, little-endian
 //! +4      4      CRC-32 of length, kind and payload
-//! +8      1      kind: 1 declarations, 2 bag, 3 gone (a path)
+//! +8      1      kind: 1 declarations, 2 bag, 3 gone (a path), 4 shared text, 5 shared payload,
+//!                6 index (the last entry of a sealed segment), 7 dead
 //! +9      ...    payload
 //! ```
 //!
 //! Declarations are numbered in a segment from 0; a bag's payload starts with the number of its
-//! declarations (32 bits, little-endian). Reading stops at the first entry that is not whole:
-//! what lies behind it is indexed anew.
+//! declarations (32 bits, little-endian). Dead is a bag of a sealed segment: the segment's number
+//! (64 bits), the bag's row (32 bits), and 0 when its file is gone, 1 when a newer entry stands for
+//! it. Reading stops at the first entry that is not whole: what lies behind it is indexed anew.
 
 use crate::store::FORMAT_VERSION;
 
 const MAGIC: &[u8; 8] = b"R2MEMSEG";
 pub(crate) const HEADER_LEN: usize = 16;
-const ENTRY_HEADER_LEN: usize = 9;
+pub(crate) const ENTRY_HEADER_LEN: usize = 9;
 /// An entry longer than this is damage: the largest real ones hold latched maps.
 const MAX_ENTRY_LEN: usize = 256 << 20;
 
@@ -30,6 +32,10 @@ pub(crate) enum Kind {
     Declarations,
     Bag,
     Gone,
+    Text,
+    Payload,
+    Index,
+    Dead,
 }
 
 impl Kind {
@@ -38,6 +44,10 @@ impl Kind {
             Self::Declarations => 1,
             Self::Bag => 2,
             Self::Gone => 3,
+            Self::Text => 4,
+            Self::Payload => 5,
+            Self::Index => 6,
+            Self::Dead => 7,
         }
     }
 
@@ -46,6 +56,10 @@ impl Kind {
             1 => Some(Self::Declarations),
             2 => Some(Self::Bag),
             3 => Some(Self::Gone),
+            4 => Some(Self::Text),
+            5 => Some(Self::Payload),
+            6 => Some(Self::Index),
+            7 => Some(Self::Dead),
             _ => None,
         }
     }
@@ -97,7 +111,7 @@ impl<'a> Entries<'a> {
         Self { bytes, position: HEADER_LEN }
     }
 
-    /// Where the first entry that is not whole starts.
+    /// Where the next entry starts, or, at the end, the first one that is not whole.
     pub(crate) fn position(&self) -> usize {
         self.position
     }
@@ -107,17 +121,21 @@ impl<'a> Iterator for Entries<'a> {
     type Item = (Kind, &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.bytes.get(self.position..)?;
-        let (len_bytes, rest) = rest.split_first_chunk::<4>()?;
-        let (crc, rest) = rest.split_first_chunk::<4>()?;
-        let (kind, rest) = rest.split_first()?;
-        let len = usize::try_from(u32::from_le_bytes(*len_bytes)).ok()?;
-        let payload = rest.get(..len).filter(|_| len <= MAX_ENTRY_LEN)?;
-        if checksum(*len_bytes, *kind, payload) != u32::from_le_bytes(*crc) {
-            return None;
-        }
-        let kind = Kind::of(*kind)?;
-        self.position += ENTRY_HEADER_LEN + len;
+        let (kind, payload) = entry(self.bytes.get(self.position..)?)?;
+        self.position += ENTRY_HEADER_LEN + payload.len();
         Some((kind, payload))
     }
+}
+
+/// The entry that `bytes` start with, when it is whole.
+pub(crate) fn entry(bytes: &[u8]) -> Option<(Kind, &[u8])> {
+    let (len_bytes, rest) = bytes.split_first_chunk::<4>()?;
+    let (crc, rest) = rest.split_first_chunk::<4>()?;
+    let (kind, rest) = rest.split_first()?;
+    let len = usize::try_from(u32::from_le_bytes(*len_bytes)).ok()?;
+    let payload = rest.get(..len).filter(|_| len <= MAX_ENTRY_LEN)?;
+    if checksum(*len_bytes, *kind, payload) != u32::from_le_bytes(*crc) {
+        return None;
+    }
+    Some((Kind::of(*kind)?, payload))
 }

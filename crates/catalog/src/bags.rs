@@ -1,0 +1,562 @@
+//! Every bag that is known, and where its entry is.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ros2_memory_bag::{Contents, Declarations, FileIdentity, FoundFile};
+use ros2_memory_index::{BagEntry, IndexedMark, IndexedTypes};
+
+use crate::{
+    CatalogError, Loaded, Store,
+    log::LogEntry,
+    segment::{Dead, Segment, rows::RowFlags, sealed::SegmentWriter, summary::Summary},
+    snapshot::Shown,
+    store::Tail,
+};
+
+#[cfg(test)]
+mod tests;
+
+/// When bags are sealed and segments merged.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// With this many bags outside sealed segments, they are sealed.
+    pub(crate) seal_at: usize,
+    /// So many small segments are merged into one.
+    pub(crate) merge_at: usize,
+    /// A segment with this many bags is not small: merging it again would gain little, and what
+    /// becomes of its bags would cost more to sum up.
+    pub(crate) large: u32,
+}
+
+const LIMITS: Limits = Limits { seal_at: 1024, merge_at: 8, large: 4096 };
+
+/// Every bag that is known.
+#[derive(Debug)]
+pub(crate) struct Bags {
+    limits: Limits,
+    /// By the start time of their first bags.
+    segments: Vec<Arc<Segment>>,
+    dead: HashMap<u64, Arc<Dead>>,
+    /// The newest entries.
+    tail: HashMap<Arc<Path>, Arc<BagEntry>>,
+    /// Newest entries whose files are gone.
+    gone: Vec<Arc<BagEntry>>,
+    /// Where every bag is whose file exists. Filled when the folder is looked through for the
+    /// first time: an answer from the catalog alone does not need it.
+    files: Option<HashMap<Arc<Path>, File>>,
+    /// The last bags of their paths whose files are gone: one that comes back is known again.
+    gone_files: HashMap<Arc<Path>, File>,
+    /// What changed since the log was last written.
+    unsaved: Unsaved,
+    declared: HashSet<Arc<Declarations>>,
+    /// The declarations of the bag that was indexed last.
+    last_declared: Option<Arc<Declarations>>,
+    /// The totals of segments with dead rows, as of so many of these.
+    summaries: Mutex<HashMap<u64, (u64, Arc<Summary>)>>,
+    /// What the configuration in force makes of declarations.
+    marks: Mutex<HashMap<usize, IndexedMark>>,
+}
+
+#[derive(Debug, Default)]
+struct Unsaved {
+    bags: HashSet<Arc<Path>>,
+    gone: Vec<Arc<Path>>,
+    dead: Vec<(u64, u32, bool)>,
+    /// Whether the log on disk must be written as a whole.
+    all: bool,
+}
+
+/// Where the entry of a bag is.
+#[derive(Debug, Clone, Copy)]
+struct File {
+    identity: FileIdentity,
+    at: Place,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Tail,
+    /// The number of a segment, and a row of it.
+    Sealed(u64, u32),
+}
+
+impl Bags {
+    pub(crate) fn new(loaded: Loaded) -> Self {
+        Self::with_limits(loaded, LIMITS)
+    }
+
+    pub(crate) fn with_limits(loaded: Loaded, limits: Limits) -> Self {
+        let Loaded { mut segments, dead, tail, gone, declared, damage } = loaded;
+        sort_segments(&mut segments);
+        Self {
+            limits,
+            segments,
+            dead: dead.into_iter().map(|(number, dead)| (number, Arc::new(dead))).collect(),
+            tail,
+            gone,
+            files: None,
+            gone_files: HashMap::new(),
+            unsaved: Unsaved { all: damage.is_some(), ..Unsaved::default() },
+            declared,
+            last_declared: None,
+            summaries: Mutex::default(),
+            marks: Mutex::default(),
+        }
+    }
+
+    /// How many bags are known whose files exist.
+    pub(crate) fn n_bags(&self) -> usize {
+        if let Some(files) = &self.files {
+            return files.len();
+        }
+        let sealed: u64 = self.segments.iter().map(|segment| self.n_live(segment)).sum();
+        usize::try_from(sealed).unwrap_or(usize::MAX) + self.tail.len()
+    }
+
+    fn n_live(&self, segment: &Segment) -> u64 {
+        let rows = &segment.index.rows;
+        let gone = rows.iter().filter(|row| row.flags.has(RowFlags::GONE)).count();
+        let dead = self.dead.get(&segment.number).map_or(0, |dead| dead.len());
+        ((rows.len() - gone) as u64).saturating_sub(dead)
+    }
+
+    /// Whether there are enough new bags to seal them.
+    pub(crate) fn is_full(&self) -> bool {
+        self.tail.len() + self.gone.len() >= self.limits.seal_at
+    }
+
+    /// The newest entry of a path, unless it is sealed: what is sealed does not grow.
+    pub(crate) fn newest(&self, path: &Path) -> Option<&Arc<BagEntry>> {
+        self.tail.get(path)
+    }
+
+    /// Whether a version of a file is known, as the configuration has it.
+    pub(crate) fn knows(
+        &self,
+        path: &Path,
+        identity: FileIdentity,
+        indexed: &Arc<IndexedTypes>,
+    ) -> bool {
+        let file = self.files.as_ref().and_then(|files| files.get(path));
+        let Some(file) = file.filter(|file| file.identity == identity) else { return false };
+        let (declared, mark) = match file.at {
+            Place::Tail => match self.tail.get(path) {
+                Some(entry) => (&entry.contents.declared, entry.indexed),
+                None => return false,
+            },
+            Place::Sealed(number, row) => {
+                let segment = self.segments.iter().find(|segment| segment.number == number);
+                let row = segment.and_then(|segment| Some((segment, segment.row(row)?)));
+                let Some((segment, row)) = row else { return false };
+                match segment.index.declared.get(row.declared as usize) {
+                    Some(declared) => (declared, row.indexed),
+                    None => return false,
+                }
+            }
+        };
+        let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = Arc::as_ptr(declared).addr();
+        *marks.entry(place).or_insert_with(|| indexed.mark(declared)) == mark
+    }
+
+    /// Takes note of the bags whose files are gone; returns how many there are.
+    pub(crate) fn drop_vanished(&mut self, found: &HashMap<Arc<Path>, FoundFile>) -> usize {
+        self.look_up_files();
+        let files = self.files.iter().flatten();
+        let vanished: Vec<Arc<Path>> = files
+            .map(|(path, _)| path)
+            .filter(|path| !found.contains_key(*path))
+            .cloned()
+            .collect();
+        for path in &vanished {
+            self.remove(path, true);
+        }
+        vanished.len()
+    }
+
+    /// Forgets a bag that can no longer be read.
+    pub(crate) fn forget(&mut self, path: &Path) {
+        self.remove(path, false);
+    }
+
+    pub(crate) fn remove(&mut self, path: &Path, is_gone: bool) {
+        let files = self.files.as_mut();
+        let Some((path, file)) = files.and_then(|files| files.remove_entry(path)) else { return };
+        if is_gone {
+            self.gone_files.insert(path.clone(), file);
+        }
+        match file.at {
+            Place::Tail => {
+                let entry = self.tail.remove(&path);
+                if is_gone {
+                    self.gone.extend(entry);
+                    if self.unsaved.bags.remove(&path) {
+                        // The log has nothing of it yet.
+                        self.unsaved.all = true;
+                    } else {
+                        self.unsaved.gone.push(path);
+                    }
+                } else {
+                    self.unsaved.bags.remove(&path);
+                    self.unsaved.all = true;
+                }
+            }
+            Place::Sealed(number, row) => self.bury(number, row, is_gone),
+        }
+    }
+
+    fn bury(&mut self, number: u64, row: u32, is_gone: bool) {
+        let dead = Arc::make_mut(self.dead.entry(number).or_default());
+        if is_gone {
+            dead.gone.insert(row);
+        } else {
+            // It may have been gone, and be there again.
+            dead.gone.remove(row);
+            dead.replaced.insert(row);
+        }
+        self.unsaved.dead.push((number, row, is_gone));
+    }
+
+    /// Takes in what a bag holds, in place of what was known of its path.
+    pub(crate) fn insert(&mut self, entry: BagEntry) {
+        let entry = Arc::new(self.share_declarations(entry));
+        let file = File { identity: entry.identity, at: Place::Tail };
+        let path = entry.path.clone();
+        let files = self.files.get_or_insert_default();
+        if let Some(File { at: Place::Sealed(number, row), .. }) = files.insert(path.clone(), file)
+        {
+            self.bury(number, row, false);
+        }
+        self.bring_back(&path, entry.identity);
+        self.tail.insert(path.clone(), entry);
+        self.unsaved.bags.insert(path);
+    }
+
+    /// Takes back that a file is gone when the same file is there again.
+    fn bring_back(&mut self, path: &Arc<Path>, identity: FileIdentity) {
+        let Some(file) = self.gone_files.get(path).filter(|file| file.identity == identity) else {
+            return;
+        };
+        match file.at {
+            Place::Tail => {
+                self.gone.retain(|gone| gone.path != *path || gone.identity != identity);
+                self.unsaved.all = true;
+            }
+            Place::Sealed(number, row) => self.bury(number, row, false),
+        }
+        self.gone_files.remove(path);
+    }
+
+    /// The splits of a session declare the same: they share one copy of it.
+    fn share_declarations(&mut self, mut entry: BagEntry) -> BagEntry {
+        let declared = &entry.contents.declared;
+        // Most often they are those of the bag before, and comparing is quicker than hashing.
+        let last = self.last_declared.as_ref().filter(|last| *last == declared);
+        let Some(shared) = last.or_else(|| self.declared.get(declared)).cloned() else {
+            self.declared.insert(declared.clone());
+            self.last_declared = Some(declared.clone());
+            return entry;
+        };
+        self.last_declared = Some(shared.clone());
+        entry.contents =
+            Arc::new(Contents { declared: shared, ..Arc::unwrap_or_clone(entry.contents) });
+        entry
+    }
+
+    /// Reads which file each entry describes. Entries that cannot be read are buried: their files
+    /// are indexed anew.
+    pub(crate) fn look_up_files(&mut self) {
+        if self.files.is_some() {
+            return;
+        }
+        let mut files: HashMap<Arc<Path>, File> = HashMap::with_capacity(self.n_bags());
+        let mut lost = Vec::new();
+        for segment in &self.segments {
+            let dead = self.dead.get(&segment.number);
+            for (row, of) in (0..).zip(&segment.index.rows) {
+                let is_gone = of.flags.has(RowFlags::GONE)
+                    || dead.is_some_and(|dead| dead.gone.contains(row));
+                if dead.is_some_and(|dead| dead.replaced.contains(row)) {
+                    continue;
+                }
+                let at = Place::Sealed(segment.number, row);
+                if is_gone {
+                    if let Ok((path, identity)) = segment.identity(row) {
+                        self.gone_files.insert(path.into(), File { identity, at });
+                    }
+                    continue;
+                }
+                match segment.identity(row) {
+                    Ok((path, identity)) => {
+                        if let Some(File { at: Place::Sealed(number, row), .. }) =
+                            files.insert(path.into(), File { identity, at })
+                        {
+                            lost.push((number, row));
+                        }
+                    }
+                    Err(reason) => {
+                        tracing::warn!(segment = segment.number, row, reason, "indexed anew");
+                        lost.push((segment.number, row));
+                    }
+                }
+            }
+        }
+        for entry in &self.gone {
+            let file = File { identity: entry.identity, at: Place::Tail };
+            self.gone_files.insert(entry.path.clone(), file);
+        }
+        for entry in self.tail_by_path() {
+            let file = File { identity: entry.identity, at: Place::Tail };
+            if let Some(File { at: Place::Sealed(number, row), .. }) =
+                files.insert(entry.path.clone(), file)
+            {
+                lost.push((number, row));
+            }
+        }
+        self.files = Some(files);
+        for (number, row) in lost {
+            self.bury(number, row, false);
+        }
+    }
+
+    /// Writes down what is new: into the log, and, when there is enough of it, as a segment.
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError::Io`] when writing fails; nothing is forgotten.
+    pub(crate) fn save(
+        &mut self,
+        store: &mut Store,
+        is_settled: &dyn Fn(&BagEntry) -> bool,
+    ) -> Result<(), CatalogError> {
+        let is_in_memory = store.dir().as_os_str().is_empty();
+        if !is_in_memory && !store.is_writer() {
+            return Ok(());
+        }
+        if self.is_full() {
+            self.seal(store, is_settled, is_in_memory)?;
+        }
+        if is_in_memory {
+            return Ok(());
+        }
+        self.append(store, is_settled)?;
+        while self.merge(store, is_settled)? {}
+        Ok(())
+    }
+
+    fn tail_by_path(&self) -> Vec<Arc<BagEntry>> {
+        let mut entries: Vec<_> = self.tail.values().cloned().collect();
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        entries
+    }
+
+    fn settled(&self, is_settled: &dyn Fn(&BagEntry) -> bool) -> Vec<Arc<BagEntry>> {
+        let mut entries = self.tail_by_path();
+        entries.retain(|entry| is_settled(entry));
+        entries
+    }
+
+    fn append(
+        &mut self,
+        store: &mut Store,
+        is_settled: &dyn Fn(&BagEntry) -> bool,
+    ) -> Result<(), CatalogError> {
+        let fresh: Vec<Arc<BagEntry>> = self
+            .unsaved
+            .bags
+            .iter()
+            .filter_map(|path| self.tail.get(path))
+            .filter(|entry| is_settled(entry))
+            .cloned()
+            .collect();
+        let Unsaved { gone, dead, all, .. } = &self.unsaved;
+        if fresh.is_empty() && gone.is_empty() && dead.is_empty() && !all {
+            return Ok(());
+        }
+        let entries = self.settled(is_settled);
+        let dead_rows = self.dead_rows();
+        let tail = Tail { entries: &entries, gone: &self.gone, dead: &dead_rows };
+        if *all {
+            store.forget_log();
+        }
+        let bags = fresh.iter().map(LogEntry::Bag);
+        let gone = gone.iter().map(|path| LogEntry::Gone(path));
+        let dead = dead.iter().map(|(segment, row, is_gone)| LogEntry::Dead {
+            segment: *segment,
+            row: *row,
+            is_gone: *is_gone,
+        });
+        let all: Vec<LogEntry<'_>> = bags.chain(gone).chain(dead).collect();
+        store.append(tail, &all)?;
+        for entry in &fresh {
+            self.unsaved.bags.remove(&entry.path);
+        }
+        self.unsaved =
+            Unsaved { bags: std::mem::take(&mut self.unsaved.bags), ..Unsaved::default() };
+        Ok(())
+    }
+
+    fn dead_rows(&self) -> HashMap<u64, Dead> {
+        self.dead.iter().map(|(number, dead)| (*number, Dead::clone(dead))).collect()
+    }
+
+    /// Makes a segment of the newest entries.
+    fn seal(
+        &mut self,
+        store: &mut Store,
+        is_settled: &dyn Fn(&BagEntry) -> bool,
+        is_in_memory: bool,
+    ) -> Result<(), CatalogError> {
+        let settled = self.settled(is_settled).into_iter().map(|entry| (entry, false));
+        let gone = self.gone.iter().map(|entry| (entry.clone(), true));
+        let mut entries: Vec<(Arc<BagEntry>, bool)> = settled.chain(gone).collect();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        entries.sort_by(|(a, _), (b, _)| crate::segment::order(a).cmp(&crate::segment::order(b)));
+        let segment = if is_in_memory {
+            store.keep(entries.clone())
+        } else {
+            let dead = self.dead_rows();
+            // Bags that are still being written are not in the log.
+            let tail = Tail { entries: &[], gone: &[], dead: &dead };
+            let segment = store.seal(&[], tail, &mut self.declared, |writer| {
+                entries.iter().try_for_each(|(entry, is_gone)| writer.add(entry, *is_gone))
+            })?;
+            self.unsaved.gone.clear();
+            self.unsaved.dead.clear();
+            self.unsaved.all = false;
+            segment
+        };
+        self.gone.clear();
+        for (entry, _) in entries.iter().filter(|(_, is_gone)| !is_gone) {
+            self.tail.remove(&entry.path);
+            self.unsaved.bags.remove(&entry.path);
+        }
+        self.place(segment, &[]);
+        Ok(())
+    }
+
+    /// Puts a new segment in the place of others.
+    fn place(&mut self, segment: Arc<Segment>, old: &[u64]) {
+        if let Some(files) = &mut self.files {
+            for (row, of) in (0..).zip(&segment.index.rows) {
+                // What was just written can be read.
+                let Ok((path, identity)) = segment.identity(row) else { continue };
+                let file = File { identity, at: Place::Sealed(segment.number, row) };
+                let path: Arc<Path> = path.into();
+                if !of.flags.has(RowFlags::GONE) {
+                    files.insert(path, file);
+                } else if self.gone_files.get(&path).is_some_and(|gone| gone.identity == identity) {
+                    self.gone_files.insert(path, file);
+                }
+            }
+        }
+        self.segments.retain(|known| !old.contains(&known.number));
+        self.dead.retain(|number, _| !old.contains(number));
+        self.segments.push(segment);
+        sort_segments(&mut self.segments);
+    }
+
+    /// Merges small segments when there are enough of them; returns whether it did.
+    fn merge(
+        &mut self,
+        store: &mut Store,
+        is_settled: &dyn Fn(&BagEntry) -> bool,
+    ) -> Result<bool, CatalogError> {
+        let is_small = |segment: &&Arc<Segment>| segment.n_rows() < self.limits.large;
+        let small: Vec<Arc<Segment>> =
+            self.segments.iter().filter(is_small).take(self.limits.merge_at).cloned().collect();
+        if small.len() < self.limits.merge_at {
+            return Ok(false);
+        }
+        let mut rows: Vec<(&Arc<Segment>, u32, bool)> = Vec::new();
+        for segment in &small {
+            let none = Arc::default();
+            let dead: &Arc<Dead> = self.dead.get(&segment.number).unwrap_or(&none);
+            for (row, of) in (0..).zip(&segment.index.rows) {
+                let is_gone = of.flags.has(RowFlags::GONE) || dead.gone.contains(row);
+                if !dead.replaced.contains(row) {
+                    rows.push((segment, row, is_gone));
+                }
+            }
+        }
+        rows.sort_by_key(|(segment, row, _)| segment.row(*row).map(|row| row.first));
+        let old: Vec<u64> = small.iter().map(|segment| segment.number).collect();
+        let entries = self.settled(is_settled);
+        let mut dead = self.dead_rows();
+        dead.retain(|number, _| !old.contains(number));
+        let tail = Tail { entries: &entries, gone: &self.gone, dead: &dead };
+        let segment = store.seal(&old, tail, &mut self.declared, |writer| {
+            let first = |(segment, row, _): &(&Arc<Segment>, u32, bool)| {
+                segment.row(*row).map(|row| row.first)
+            };
+            for together in rows.chunk_by(|a, b| first(a) == first(b)) {
+                write_together(writer, together)?;
+            }
+            Ok(())
+        })?;
+        self.place(segment, &old);
+        Ok(true)
+    }
+
+    /// What a snapshot shows: the segments, that of the newest entries included.
+    pub(crate) fn shown(&self, is_shown: &dyn Fn(&BagEntry) -> bool) -> Vec<Shown> {
+        let shown = self.tail.values().filter(|entry| is_shown(entry));
+        let tail = shown.map(|entry| (entry.clone(), false));
+        let gone = self.gone.iter().map(|entry| (entry.clone(), true));
+        let mut segments = self.segments.clone();
+        segments.push(Arc::new(Segment::in_memory(tail.chain(gone).collect())));
+        sort_segments(&mut segments);
+        let with_summaries = segments.into_iter().map(|segment| {
+            let dead = self.dead.get(&segment.number).filter(|_| segment.number > 0);
+            let dead = dead.cloned().unwrap_or_default();
+            let summary = self.summary(&segment, &dead);
+            Shown { segment, dead, summary }
+        });
+        with_summaries.collect()
+    }
+
+    fn summary(&self, segment: &Segment, dead: &Dead) -> Arc<Summary> {
+        if dead.len() == 0 {
+            return segment.index.summary.clone();
+        }
+        let mut summaries = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((n_dead, summary)) = summaries.get(&segment.number)
+            && *n_dead == dead.len()
+        {
+            return summary.clone();
+        }
+        let summary = segment.summary(dead).unwrap_or_else(|reason| {
+            tracing::warn!(segment = segment.number, reason, "totals may count too much");
+            segment.index.summary.clone()
+        });
+        summaries.insert(segment.number, (dead.len(), summary.clone()));
+        summary
+    }
+}
+
+/// Writes bags that start together, by path.
+fn write_together(
+    writer: &mut SegmentWriter,
+    together: &[(&Arc<Segment>, u32, bool)],
+) -> std::io::Result<()> {
+    let mut entries = Vec::with_capacity(together.len());
+    for (segment, row, is_gone) in together {
+        match segment.entry(*row) {
+            Ok(entry) => entries.push((entry, *is_gone)),
+            // Its file, when it is there, is found to be unknown at the next start.
+            Err(reason) => tracing::warn!(segment = segment.number, row, reason, "left out"),
+        }
+    }
+    entries.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
+    entries.iter().try_for_each(|(entry, is_gone)| writer.add(entry, *is_gone))
+}
+
+fn sort_segments(segments: &mut [Arc<Segment>]) {
+    segments.sort_by_key(|segment| segment.row(0).map(|row| row.first));
+}

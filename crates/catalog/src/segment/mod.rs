@@ -1,0 +1,195 @@
+//! Bags that are known together: the entries of each, and tables over all of them.
+//!
+//! A segment in memory holds the bags that came last; sealed ones are files of which the tables
+//! are kept in memory, and an entry is read when it is asked for.
+
+pub(crate) mod building;
+pub(crate) mod entries;
+pub(crate) mod index;
+pub(crate) mod naming;
+pub(crate) mod postings;
+pub(crate) mod rows;
+pub(crate) mod sealed;
+pub(crate) mod summary;
+
+use std::{
+    fs::File,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use roaring::RoaringBitmap;
+use ros2_memory_bag::FileIdentity;
+use ros2_memory_index::{BagEntry, Shared, decode, decode_identity};
+
+use self::{
+    building::Building,
+    entries::{Kind, entry},
+    index::SegmentIndex,
+    rows::{Row, RowFlags},
+    summary::{Summary, Summing},
+};
+
+/// Some bags, by start time, then path.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    /// Its number on disk; 0 for one in memory.
+    pub(crate) number: u64,
+    pub(crate) index: SegmentIndex,
+    entries: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Memory(Vec<Arc<BagEntry>>),
+    File { file: File, shared: Shared },
+}
+
+/// The rows of a segment that no longer stand for a bag.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Dead {
+    /// Their files are gone.
+    pub(crate) gone: RoaringBitmap,
+    /// A newer entry stands for them.
+    pub(crate) replaced: RoaringBitmap,
+}
+
+impl Dead {
+    pub(crate) fn has(&self, row: u32) -> bool {
+        self.gone.contains(row) || self.replaced.contains(row)
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.gone.len() + self.replaced.len()
+    }
+}
+
+impl Segment {
+    /// A segment in memory of bags, with whether their files are gone.
+    pub(crate) fn in_memory(mut entries: Vec<(Arc<BagEntry>, bool)>) -> Self {
+        entries.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
+        let mut building = Building::default();
+        for (entry, is_gone) in &entries {
+            building.add(entry, 0, 0, *is_gone);
+        }
+        let entries = entries.into_iter().map(|(entry, _)| entry).collect();
+        Self { number: 0, index: building.finish(), entries: Source::Memory(entries) }
+    }
+
+    /// A sealed segment. Its damaged bags are read.
+    fn of_file(
+        number: u64,
+        index: SegmentIndex,
+        file: File,
+        shared: Shared,
+    ) -> Result<Self, String> {
+        let mut segment = Self { number, index, entries: Source::File { file, shared } };
+        let is_damaged =
+            |row: &Row| row.flags.has(RowFlags::DAMAGED) && !row.flags.has(RowFlags::GONE);
+        let rows = (0..).zip(&segment.index.rows).filter(|(_, row)| is_damaged(row));
+        let damaged = rows.map(|(row, _)| segment.entry(row)).collect::<Result<Vec<_>, _>>()?;
+        if !damaged.is_empty() {
+            let summary = Summary { damaged, ..Summary::clone(&segment.index.summary) };
+            segment.index.summary = Arc::new(summary);
+        }
+        Ok(segment)
+    }
+
+    pub(crate) fn n_rows(&self) -> u32 {
+        u32::try_from(self.index.rows.len()).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn row(&self, row: u32) -> Option<&Row> {
+        self.index.rows.get(row as usize)
+    }
+
+    pub(crate) fn run(&self, row: &Row) -> &Path {
+        self.index.runs.get(row.run as usize).map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// The entry of a bag: from memory, or read from the file and decoded.
+    ///
+    /// # Errors
+    ///
+    /// In words, why it cannot be read.
+    pub(crate) fn entry(&self, number: u32) -> Result<Arc<BagEntry>, String> {
+        let row = self.row(number).ok_or("no such bag")?;
+        let shared = match &self.entries {
+            Source::Memory(entries) => {
+                let entry = entries.get(number as usize).ok_or("no such bag")?;
+                return Ok(entry.clone());
+            }
+            Source::File { shared, .. } => shared,
+        };
+        let bytes = self.entry_bytes(row)?;
+        let (declared, payload) = bag_payload(&bytes)?;
+        let declared = self.index.declared.get(declared as usize).ok_or("no such declarations")?;
+        decode(payload, declared, shared).map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    /// The path and the identity of a bag, without decoding its entry.
+    ///
+    /// # Errors
+    ///
+    /// In words, why its entry cannot be read.
+    pub(crate) fn identity(&self, number: u32) -> Result<(PathBuf, FileIdentity), String> {
+        if let Source::Memory(_) = &self.entries {
+            let entry = self.entry(number)?;
+            return Ok((entry.path.to_path_buf(), entry.identity));
+        }
+        let row = self.row(number).ok_or("no such bag")?;
+        let bytes = self.entry_bytes(row)?;
+        let (_, payload) = bag_payload(&bytes)?;
+        let (path, identity) = decode_identity(payload).map_err(|error| error.to_string())?;
+        Ok((path.to_owned(), identity))
+    }
+
+    fn entry_bytes(&self, row: &Row) -> Result<Vec<u8>, String> {
+        let Source::File { file, .. } = &self.entries else {
+            unreachable!("segments in memory have no bytes");
+        };
+        let mut bytes = vec![0; row.len as usize];
+        file.read_exact_at(&mut bytes, row.offset).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    /// The totals over the rows that are not dead.
+    ///
+    /// # Errors
+    ///
+    /// In words, which entry cannot be read.
+    pub(crate) fn summary(&self, dead: &Dead) -> Result<Arc<Summary>, String> {
+        if dead.len() == 0 {
+            return Ok(self.index.summary.clone());
+        }
+        let mut summing = Summing::default();
+        for (number, row) in (0..).zip(&self.index.rows) {
+            if dead.replaced.contains(number) {
+                continue;
+            }
+            let entry = self.entry(number)?;
+            let run = self.run(row).to_owned();
+            if dead.gone.contains(number) || row.flags.has(RowFlags::GONE) {
+                summing.add_gone(&entry, &run);
+            } else {
+                summing.add(&entry, &run);
+            }
+        }
+        Ok(Arc::new(summing.finish()))
+    }
+}
+
+/// By start time, then path; bags without messages first.
+pub(crate) fn order(entry: &BagEntry) -> (ros2_memory_time::LogTime, &Path) {
+    (entry.contents.time_span().unwrap_or_default().0, &entry.path)
+}
+
+/// The number of the declarations in the entry of a bag, and the rest of it.
+fn bag_payload(bytes: &[u8]) -> Result<(u32, &[u8]), String> {
+    let Some((Kind::Bag, payload)) = entry(bytes) else {
+        return Err("its entry in the catalog is damaged".to_owned());
+    };
+    let (number, rest) = payload.split_first_chunk::<4>().ok_or("its entry is too short")?;
+    Ok((u32::from_le_bytes(*number), rest))
+}

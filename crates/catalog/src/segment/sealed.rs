@@ -1,0 +1,158 @@
+//! Segments as files that are not written again.
+//!
+//! ```text
+//! header         as of every segment
+//! entries        of bags
+//! index          one entry: [ declarations bytes ], [ text ], [ payload bytes ], the tables
+//! +0      8      where the index starts, little-endian
+//! +8      4      CRC-32 of the 8 bytes before
+//! +12     4      "IDX1"
+//! ```
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    io::{BufWriter, Write},
+    os::unix::fs::FileExt,
+    sync::Arc,
+};
+
+use ros2_memory_bag::Declarations;
+use ros2_memory_index::{
+    BagEntry, CodecError, Shared, SharedItem,
+    codec::{Decoder, Encoder},
+    decode_declarations,
+};
+
+use super::{
+    Segment,
+    building::Building,
+    entries::{HEADER_LEN, Kind, entry, has_header, header, push},
+    index::SegmentIndex,
+    naming::{Named, Naming},
+};
+
+const TAIL_LEN: usize = 16;
+const TAIL_MARK: &[u8; 4] = b"IDX1";
+
+/// Writes a segment, bag after bag, by start time, then path.
+pub(crate) struct SegmentWriter {
+    file: BufWriter<File>,
+    len: u64,
+    naming: Naming,
+    /// What the entries name, in the order of their numbers.
+    named: Vec<Named>,
+    building: Building,
+    bytes: Vec<u8>,
+}
+
+impl SegmentWriter {
+    pub(crate) fn new(file: File) -> std::io::Result<Self> {
+        let mut file = BufWriter::with_capacity(1 << 18, file);
+        file.write_all(&header())?;
+        Ok(Self {
+            file,
+            len: HEADER_LEN as u64,
+            naming: Naming::default(),
+            named: Vec::new(),
+            building: Building::default(),
+            bytes: Vec::new(),
+        })
+    }
+
+    pub(crate) fn add(&mut self, bag: &Arc<BagEntry>, is_gone: bool) -> std::io::Result<()> {
+        self.bytes.clear();
+        let payload = self.naming.encode(bag, &mut self.named);
+        push(&mut self.bytes, Kind::Bag, &payload);
+        let len = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
+        self.building.add(bag, self.len, len, is_gone);
+        self.file.write_all(&self.bytes)?;
+        self.len += self.bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Writes the index and makes all of it last.
+    pub(crate) fn finish(mut self) -> std::io::Result<()> {
+        self.bytes.clear();
+        let mut out = Encoder::default();
+        for kind in [Kind::Declarations, Kind::Text, Kind::Payload] {
+            let of_kind = || self.named.iter().filter(|named| named.kind() == kind);
+            out.number(of_kind().count() as u64);
+            of_kind().for_each(|named| out.bytes(&named.bytes()));
+        }
+        self.building.finish().encode(&mut out);
+        push(&mut self.bytes, Kind::Index, &out.0);
+        let start = self.len.to_le_bytes();
+        self.bytes.extend_from_slice(&start);
+        self.bytes.extend_from_slice(&crc32fast::hash(&start).to_le_bytes());
+        self.bytes.extend_from_slice(TAIL_MARK);
+        self.file.write_all(&self.bytes)?;
+        self.file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+    }
+}
+
+/// Opens a sealed segment: its index, and what its entries share.
+///
+/// # Errors
+///
+/// In words, why it is none that can be read.
+pub(crate) fn open(
+    file: File,
+    number: u64,
+    share: &mut HashSet<Arc<Declarations>>,
+) -> Result<Segment, String> {
+    let len = file.metadata().map_err(|error| error.to_string())?.len();
+    let read = |at: u64, len: usize| {
+        let mut bytes = vec![0; len];
+        file.read_exact_at(&mut bytes, at).map(|()| bytes).map_err(|error| error.to_string())
+    };
+    if len < (HEADER_LEN + TAIL_LEN) as u64 {
+        return Err(format!("it has {len} bytes, and {} are the least", HEADER_LEN + TAIL_LEN));
+    }
+    if !has_header(&read(0, HEADER_LEN)?) {
+        return Err(format!("it is not of format {}", crate::store::FORMAT_VERSION));
+    }
+    let tail_at = len - TAIL_LEN as u64;
+    let tail = read(tail_at, TAIL_LEN)?;
+    let (start, rest) = tail.split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+    let is_whole = rest.get(..4) == Some(&crc32fast::hash(start).to_le_bytes())
+        && rest.get(4..) == Some(TAIL_MARK);
+    let index_at = u64::from_le_bytes(*start);
+    let index_len = tail_at.checked_sub(index_at).and_then(|len| usize::try_from(len).ok());
+    let Some(index_len) = index_len.filter(|_| is_whole && index_at >= HEADER_LEN as u64) else {
+        return Err("its ending is damaged".to_owned());
+    };
+    let bytes = read(index_at, index_len)?;
+    let Some((Kind::Index, payload)) = entry(&bytes) else {
+        return Err("its index is damaged".to_owned());
+    };
+    let mut tables = |from: &mut Decoder<'_>| {
+        let declared = (0..from.count()?)
+            .map(|_| Ok(one_of(share, decode_declarations(from.bytes()?)?)))
+            .collect::<Result<_, CodecError>>()?;
+        let mut shared = Shared::default();
+        for _ in 0..from.count()? {
+            shared.push(SharedItem::Text(from.text()?.into()));
+        }
+        for _ in 0..from.count()? {
+            shared.push(SharedItem::Payload(from.bytes()?.into()));
+        }
+        Ok((SegmentIndex::decode(from, declared)?, shared))
+    };
+    let mut from = Decoder::new(payload);
+    let (index, shared) = tables(&mut from).map_err(|error: CodecError| error.to_string())?;
+    Segment::of_file(number, index, file, shared)
+}
+
+/// The one copy of some declarations that the splits of a session share.
+pub(crate) fn one_of(
+    share: &mut HashSet<Arc<Declarations>>,
+    declared: Declarations,
+) -> Arc<Declarations> {
+    if let Some(known) = share.get(&declared) {
+        return known.clone();
+    }
+    let declared = Arc::new(declared);
+    share.insert(declared.clone());
+    declared
+}

@@ -1,0 +1,313 @@
+//! Taking labels out of messages.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+use ros2_memory_bag::Declarations;
+use ros2_memory_msg::{DecodeLimits, FieldPath, Library, Plan, Scalar, Schema, TypeSource, Value};
+use ros2_memory_time::LogTime;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::{IndexedPaths, IndexedTypes, Sightings};
+
+/// A longer text is no label.
+const MAX_LABEL_BYTES: usize = 200;
+/// A topic that names more in one bag has labels that are none, such as numbers.
+const MAX_LABELS: usize = 4096;
+/// What an object of a JSON list calls its label.
+const LABEL_KEYS: [&str; 6] = ["label", "name", "class", "class_name", "class_id", "object"];
+
+/// Makes plans for channels whose labels are indexed, one a definition.
+#[derive(Debug, Default)]
+pub(crate) struct LabelReader {
+    types: Arc<IndexedTypes>,
+    library: Arc<Library>,
+    plans: HashMap<Key, Option<LabelPlan>>,
+    /// Labels that other bags have too.
+    known: HashMap<Box<str>, Arc<str>>,
+}
+
+/// What a plan depends on: type name, schema encoding, message encoding and text.
+type Key = (Arc<str>, Arc<str>, Arc<str>, Arc<[u8]>);
+
+/// How to take the labels out of the messages of one channel.
+#[derive(Debug, Clone)]
+pub(crate) struct LabelPlan {
+    plan: Arc<Plan>,
+    /// The paths below this number are those of labels, the others those of text.
+    n_labels: usize,
+}
+
+/// What was taken of one topic so far.
+#[derive(Debug)]
+pub(crate) struct TopicLabels {
+    channel: u32,
+    times: Vec<LogTime>,
+    labels: BTreeMap<Arc<str>, Vec<u32>>,
+    is_complete: bool,
+    /// Whether a path of labels is configured: a topic with free text alone is kept only when
+    /// some of it is a list.
+    has_label_paths: bool,
+}
+
+impl LabelReader {
+    pub(crate) fn new(types: Arc<IndexedTypes>, library: Arc<Library>) -> Self {
+        Self { types, library, ..Self::default() }
+    }
+
+    /// The plan for a channel; `None` where no labels of it are indexed, and when its definition
+    /// cannot be used.
+    pub(crate) fn plan(&mut self, declared: &Declarations, channel: u32) -> Option<LabelPlan> {
+        let channel = declared.channel(channel)?;
+        let text = declared.schema(channel)?;
+        let paths = self.types.get(&text.name)?;
+        if paths.labels.is_empty() && paths.text.is_empty() {
+            return None;
+        }
+        let encodings = (text.encoding.clone(), channel.message_encoding.clone());
+        let key = (text.name.clone(), encodings.0, encodings.1, text.text.clone());
+        let library = &self.library;
+        let source = TypeSource {
+            type_name: &text.name,
+            schema_encoding: &text.encoding,
+            message_encoding: &channel.message_encoding,
+            text: &text.text,
+        };
+        self.plans.entry(key).or_insert_with(|| compile(&source, library, paths)).clone()
+    }
+
+    /// The shared text of a label.
+    fn shared(&mut self, label: &str) -> Arc<str> {
+        if let Some(known) = self.known.get(label) {
+            return known.clone();
+        }
+        let shared: Arc<str> = label.into();
+        if self.known.len() < MAX_LABELS {
+            self.known.insert(label.into(), shared.clone());
+        }
+        shared
+    }
+}
+
+/// Without the paths that this definition of the type does not have.
+fn compile(source: &TypeSource<'_>, library: &Library, paths: &IndexedPaths) -> Option<LabelPlan> {
+    let schema = Arc::new(Schema::for_channel(source, library).ok()?);
+    let fits =
+        |path: &&FieldPath| Plan::compile(schema.clone(), std::slice::from_ref(*path)).is_ok();
+    let mut all: Vec<FieldPath> = paths.labels.iter().filter(fits).cloned().collect();
+    let n_labels = all.len();
+    all.extend(paths.text.iter().filter(fits).cloned());
+    let plan = Plan::compile(schema.clone(), &all).ok().filter(|_| !all.is_empty())?;
+    Some(LabelPlan { plan: Arc::new(plan), n_labels })
+}
+
+impl TopicLabels {
+    pub(crate) fn new(channel: u32) -> Self {
+        Self {
+            channel,
+            times: Vec::new(),
+            labels: BTreeMap::new(),
+            is_complete: true,
+            has_label_paths: false,
+        }
+    }
+
+    /// What was taken of a bag that has grown since.
+    pub(crate) fn of(known: &Sightings) -> Self {
+        Self {
+            channel: known.channel,
+            times: known.times.clone(),
+            labels: known.labels.iter().cloned().collect(),
+            is_complete: known.is_complete,
+            has_label_paths: true,
+        }
+    }
+
+    pub(crate) fn channel(&self) -> u32 {
+        self.channel
+    }
+
+    /// Takes what a message names.
+    pub(crate) fn take(
+        &mut self,
+        reader: &mut LabelReader,
+        plan: &LabelPlan,
+        log_time: LogTime,
+        payload: &[u8],
+    ) {
+        self.has_label_paths |= plan.n_labels > 0;
+        let Ok(ordinal) = u32::try_from(self.times.len()) else {
+            self.is_complete = false;
+            return;
+        };
+        self.times.push(log_time);
+        let outcome = plan.plan.run_limited(payload, DecodeLimits::NONE, |path, value| {
+            let is_label = path < plan.n_labels;
+            self.value(reader, ordinal, &value, is_label);
+        });
+        self.is_complete &= outcome.is_ok();
+    }
+
+    fn value(&mut self, reader: &mut LabelReader, ordinal: u32, value: &Value<'_>, is_label: bool) {
+        match value {
+            Value::String(text) => {
+                if text.trim_start().starts_with('[') {
+                    let mut name = |label: &str| self.name(reader, ordinal, label);
+                    let mut json = serde_json::Deserializer::from_str(text);
+                    let listed = Items(&mut name).deserialize(&mut json).and_then(|()| json.end());
+                    if listed.is_ok() {
+                        return;
+                    }
+                }
+                if is_label {
+                    self.name(reader, ordinal, text);
+                }
+            }
+            Value::Scalar(Scalar::I64(number)) if is_label => {
+                self.name(reader, ordinal, &number.to_string());
+            }
+            Value::Scalar(Scalar::U64(number)) if is_label => {
+                self.name(reader, ordinal, &number.to_string());
+            }
+            Value::List(list) => {
+                for item in &list.items {
+                    self.value(reader, ordinal, item, is_label);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn name(&mut self, reader: &mut LabelReader, ordinal: u32, label: &str) {
+        if label.is_empty() {
+            return;
+        }
+        if let Some(ordinals) = self.labels.get_mut(label) {
+            if ordinals.last() != Some(&ordinal) {
+                ordinals.push(ordinal);
+            }
+        } else if label.len() > MAX_LABEL_BYTES || self.labels.len() >= MAX_LABELS {
+            self.is_complete = false;
+        } else {
+            self.labels.insert(reader.shared(label), vec![ordinal]);
+        }
+    }
+
+    /// What the topic of this bag names; `None` when it names nothing and was not meant to.
+    pub(crate) fn finish(self) -> Option<Sightings> {
+        let Self { channel, mut times, labels, is_complete, has_label_paths } = self;
+        if !has_label_paths && labels.is_empty() {
+            return None;
+        }
+        let mut labels: Vec<_> = labels.into_iter().collect();
+        if !times.is_sorted() {
+            // Recorded out of order: numbered anew, equal times as they came.
+            let mut order: Vec<usize> = (0..times.len()).collect();
+            order.sort_by_key(|place| times.get(*place).copied());
+            let mut new = vec![0u32; times.len()];
+            for (ordinal, place) in (0u32..).zip(&order) {
+                if let Some(slot) = new.get_mut(*place) {
+                    *slot = ordinal;
+                }
+            }
+            times.sort();
+            for (_, ordinals) in &mut labels {
+                for ordinal in ordinals.iter_mut() {
+                    *ordinal = new.get(*ordinal as usize).copied().unwrap_or_default();
+                }
+                ordinals.sort_unstable();
+            }
+        }
+        Some(Sightings { channel, times, labels, is_complete })
+    }
+}
+
+/// Reads a JSON list and hands on what its items are called.
+struct Items<'n, F>(&'n mut F);
+
+impl<'de, F: FnMut(&str)> DeserializeSeed<'de> for Items<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, F: FnMut(&str)> Visitor<'de> for Items<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Item(self.0))?.is_some() {}
+        Ok(())
+    }
+}
+
+/// One item: a text, or an object that has a label.
+struct Item<'n, F>(&'n mut F);
+
+impl<'de, F: FnMut(&str)> DeserializeSeed<'de> for Item<'_, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, F: FnMut(&str)> Visitor<'de> for Item<'_, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a label")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        (self.0)(text);
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        while let Some(key) = fields.next_key::<Cow<'de, str>>()? {
+            if LABEL_KEYS.contains(&&*key) {
+                fields.next_value_seed(Item(&mut *self.0))?;
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while items.next_element_seed(Item(&mut *self.0))?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
+        (self.0)(&number.to_string());
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+        (self.0)(&number.to_string());
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+}

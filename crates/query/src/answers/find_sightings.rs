@@ -1,0 +1,128 @@
+//! When several things were in sight together.
+
+use std::collections::BTreeMap;
+
+use ros2_memory_catalog::{Snapshot, Wanted};
+use ros2_memory_time::{LogTime, TimeRange};
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    labels::{
+        last_times, near_labels, no_labels, note_incomplete, parse_wanted, resolve, wants_something,
+    },
+    last_seen::{MERGE_GAP_NS, seconds},
+};
+use crate::{
+    ErrorCode,
+    handle::handle,
+    query::Query,
+    refusal::{Answer, Refusal},
+};
+
+/// How many intervals one reply has.
+pub(crate) const MAX_INTERVALS: usize = 20;
+/// How often the clock is looked at.
+const CHECK_EVERY: usize = 1024;
+
+/// The stretches in a range in which messages name what is wanted, the newest first, at most
+/// `limit`. Messages no further apart than two seconds make one stretch.
+pub(crate) fn find_sightings(
+    query: &mut Query<'_>,
+    text: &str,
+    range: TimeRange,
+    limit: usize,
+) -> Answer {
+    let snapshot = query.snapshot.clone();
+    if snapshot.topics_with_labels().is_empty() {
+        return Err(no_labels(query));
+    }
+    note_incomplete(query);
+    let parsed = parse_wanted(text).map_err(|reason| {
+        Refusal::bad_argument(format!("labels: {reason}"))
+            .hint("such as: person AND (door OR window) NOT cat")
+    })?;
+    if !wants_something(&parsed) {
+        return Err(Refusal::bad_argument("labels: nothing is wanted, only unwanted")
+            .hint("such as: person NOT cat"));
+    }
+    let mut unknown = Vec::new();
+    let wanted = resolve(&snapshot, parsed, &mut unknown);
+    let found = intervals(query, &snapshot, &wanted, range, limit)?;
+    let mut map = Map::new();
+    let listed = found.intervals.iter().map(|of| {
+        json!({
+            "start": of.first.to_unix_s(),
+            "end": of.last.to_unix_s(),
+            "duration_s": seconds(of.last.since_ns(of.first)),
+            "messages": of.n,
+            "topic": &*of.topic,
+            "handle": handle(&of.topic, of.last),
+        })
+    });
+    map.insert("intervals".into(), listed.collect());
+    map.insert("returned".into(), json!(found.intervals.len()));
+    if let Some(next) = found.next {
+        map.insert("next".into(), json!({"end": next.to_unix_s()}));
+        map.insert("note".into(), json!("more before that: ask again with this `end`"));
+    }
+    if !unknown.is_empty() {
+        let near: BTreeMap<&str, Vec<Json>> = unknown
+            .iter()
+            .map(|word| {
+                let near = near_labels(&snapshot, word);
+                (word.as_str(), last_times(&snapshot, &near, TimeRange::ALL))
+            })
+            .collect();
+        map.insert("never_seen".into(), json!(near));
+    }
+    if found.intervals.is_empty() && snapshot.labelled_span(&[], range).is_none() {
+        return Err(Refusal::no_data("nothing that has labels was recorded in that time")
+            .hint(query.recorded()));
+    }
+    Ok(Json::Object(map))
+}
+
+/// One stretch.
+struct Interval {
+    topic: std::sync::Arc<str>,
+    first: LogTime,
+    last: LogTime,
+    n: u64,
+}
+
+struct Found {
+    intervals: Vec<Interval>,
+    /// Where the next one ends, when there are more.
+    next: Option<LogTime>,
+}
+
+fn intervals(
+    query: &Query<'_>,
+    snapshot: &Snapshot,
+    wanted: &Wanted,
+    range: TimeRange,
+    limit: usize,
+) -> Result<Found, Refusal> {
+    let mut intervals: Vec<Interval> = Vec::new();
+    for (n, sighting) in snapshot.sightings_back(wanted, &[], range).enumerate() {
+        if n % CHECK_EVERY == CHECK_EVERY - 1 && query.context.should_stop() {
+            return Err(Refusal::new(ErrorCode::Timeout, "the time limit ended the search")
+                .hint("ask for a shorter range"));
+        }
+        let is_full = intervals.len() >= limit;
+        match intervals.last_mut() {
+            Some(open) if open.first.since_ns(sighting.time) <= MERGE_GAP_NS => {
+                open.first = sighting.time;
+                open.n += 1;
+            }
+            _ if is_full => return Ok(Found { intervals, next: Some(sighting.time) }),
+            _ => intervals.push(Interval {
+                topic: sighting.topic,
+                first: sighting.time,
+                last: sighting.time,
+                n: 1,
+            }),
+        }
+    }
+    Ok(Found { intervals, next: None })
+}
