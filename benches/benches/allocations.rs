@@ -11,7 +11,7 @@ use std::{
 
 use ros2_memory_bag::{Compression, ReadOptions};
 use ros2_memory_benches::{
-    Data, Opened, Outcome, TOOL_CALLS, Tally, arguments, ask, indexed_reader, message_stream,
+    Data, Opened, Outcome, TOOL_CALLS, Tally, ask, call_arguments, indexed_reader, message_stream,
     timeline,
 };
 
@@ -75,7 +75,7 @@ fn main() -> Outcome<()> {
 
     println!("\n{:<42} {:>11} {:>8}", "one call, warm", "allocations", "KB held");
     for (tool, text) in TOOL_CALLS {
-        let arguments = arguments(text)?;
+        let arguments = call_arguments(&memory, text)?;
         ask(&memory, tool, &arguments)?;
         let (_, calls, most) = counted(|| ask(&memory, tool, &arguments))?;
         println!("{tool:<42} {calls:>11} {:>8}", kb(most));

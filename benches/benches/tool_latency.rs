@@ -4,7 +4,7 @@
 
 use criterion::Criterion;
 use ros2_memory_bag::Compression;
-use ros2_memory_benches::{Data, Opened, TOOL_CALLS, arguments, ask};
+use ros2_memory_benches::{Data, Opened, TOOL_CALLS, arguments, ask, call_arguments};
 use ros2_memory_query::{CallContext, Memory, Reply};
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ fn tools(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tool");
     group.sample_size(20);
     for (tool, text) in TOOL_CALLS {
-        let arguments = arguments(text).unwrap();
+        let arguments = call_arguments(&memory, text).unwrap();
         group.bench_function(tool, |b| b.iter(|| ask(&memory, tool, &arguments).unwrap()));
     }
     // The dearest search: every bag is read before the answer is that there is none.

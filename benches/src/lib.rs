@@ -20,7 +20,7 @@ pub use by_peer::peer_fields;
 pub use by_plan::{scan_fields, scan_messages, timeline_fields};
 pub use data::{Data, GIVEN_FOLDER, HOUR_S, START_NS, files_under, given_folder, parts_of};
 pub use median::{Spread, Taken, Watch, spread_of};
-pub use memory::{Opened, TOOL_CALLS, arguments, ask};
+pub use memory::{Opened, TOOL_CALLS, arguments, ask, call_arguments};
 pub use odometry::{Positions, Sums};
 pub use passes::{Tally, indexed_reader, last_with_label, message_stream, summaries, timeline};
 pub use seen::Seen;

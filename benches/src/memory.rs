@@ -19,8 +19,7 @@ pub const TOOL_CALLS: [(&str, &str); 23] = [
     ("find_sightings", r#"{"labels": "person AND NOT scissors"}"#),
     ("list_labels", "{}"),
     ("explain_gap", r#"{"topic": "/odom", "start": 1767227400, "end": 1767227460}"#),
-    // The first scissors of the history.
-    ("expand", r#"{"handle": "HANDLE"}"#),
+    ("expand", r#"{"handle": "OF_LAST_SEEN"}"#),
     ("list_recorded_topics", "{}"),
     ("data_time_range", "{}"),
     ("get_topic_at_time", r#"{"topic": "/odom", "timestamp": 1767227400.5}"#),
@@ -119,6 +118,22 @@ impl Opened {
 /// When the text is no JSON object.
 pub fn arguments(text: &str) -> Outcome<Map<String, Value>> {
     Ok(serde_json::from_str(text)?)
+}
+
+/// The arguments of a question of [`TOOL_CALLS`]: the handle of a message is that of the last
+/// scissors, since it depends on the history.
+///
+/// # Errors
+///
+/// When the text is no JSON object, or nothing has a handle.
+pub fn call_arguments(memory: &Memory, text: &str) -> Outcome<Map<String, Value>> {
+    let mut given = arguments(text)?;
+    if let Some(handle) = given.get_mut("handle") {
+        let seen = ask(memory, "last_seen", &arguments(r#"{"label": "scissors"}"#)?)?;
+        let found = seen.value.pointer("/evidence/handle").ok_or("an answer without a handle")?;
+        handle.clone_from(found);
+    }
+    Ok(given)
 }
 
 /// Asks, and takes anything but an answer for a failure: a refusal would be measured as fast.

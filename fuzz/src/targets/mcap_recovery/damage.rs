@@ -92,8 +92,6 @@ impl Damaged {
         self.stands_at(start, range).then_some(start)
     }
 
-    /// Whether these bytes of the right file are all there, one behind the other.
-
     /// Whether these bytes of the right file are all there, where they were.
     pub(super) fn is_in_place(&self, range: Range<usize>) -> bool {
         self.stands_at(range.start, range)
