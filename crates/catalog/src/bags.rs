@@ -6,12 +6,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use ros2_memory_bag::{Contents, Declarations, FileIdentity, FoundFile};
+use ros2_memory_bag::{Contents, Declarations, FileIdentity};
 use ros2_memory_index::{BagEntry, IndexedMark, IndexedTypes};
 
 use crate::{
     CatalogError, Loaded, Store,
     log::LogEntry,
+    path_key::{PathKey, bytes_of},
     segment::{Dead, Segment, rows::RowFlags, sealed::SegmentWriter, summary::Summary},
     snapshot::Shown,
     store::Tail,
@@ -32,6 +33,8 @@ pub(crate) struct Limits {
     pub(crate) large: u32,
 }
 
+/// More declarations than this are forgotten, and compared again when they come again.
+const MAX_ALIASES: usize = 1000;
 const LIMITS: Limits = Limits { seal_at: 1024, merge_at: 8, large: 4096 };
 
 /// Every bag that is known.
@@ -47,14 +50,14 @@ pub(crate) struct Bags {
     gone: Vec<Arc<BagEntry>>,
     /// Where every bag is whose file exists. Filled when the folder is looked through for the
     /// first time: an answer from the catalog alone does not need it.
-    files: Option<HashMap<Arc<Path>, File>>,
+    files: Option<HashMap<PathKey, File>>,
     /// The last bags of their paths whose files are gone: one that comes back is known again.
-    gone_files: HashMap<Arc<Path>, File>,
+    gone_files: HashMap<PathKey, File>,
     /// What changed since the log was last written.
     unsaved: Unsaved,
     declared: HashSet<Arc<Declarations>>,
-    /// The declarations of the bag that was indexed last.
-    last_declared: Option<Arc<Declarations>>,
+    /// For each of the declarations that indexers brought, those that are shared.
+    aliases: HashMap<usize, [Arc<Declarations>; 2]>,
     /// The totals of segments with dead rows, as of so many of these.
     summaries: Mutex<HashMap<u64, (u64, Arc<Summary>)>>,
     /// What the configuration in force makes of declarations.
@@ -102,7 +105,7 @@ impl Bags {
             gone_files: HashMap::new(),
             unsaved: Unsaved { all: damage.is_some(), ..Unsaved::default() },
             declared,
-            last_declared: None,
+            aliases: HashMap::new(),
             summaries: Mutex::default(),
             marks: Mutex::default(),
         }
@@ -141,7 +144,7 @@ impl Bags {
         identity: FileIdentity,
         indexed: &Arc<IndexedTypes>,
     ) -> bool {
-        let file = self.files.as_ref().and_then(|files| files.get(path));
+        let file = self.files.as_ref().and_then(|files| files.get(bytes_of(path)));
         let Some(file) = file.filter(|file| file.identity == identity) else { return false };
         let (declared, mark) = match file.at {
             Place::Tail => match self.tail.get(path) {
@@ -164,13 +167,13 @@ impl Bags {
     }
 
     /// Takes note of the bags whose files are gone; returns how many there are.
-    pub(crate) fn drop_vanished(&mut self, found: &HashMap<Arc<Path>, FoundFile>) -> usize {
+    pub(crate) fn drop_vanished(&mut self, found: &HashMap<PathKey, FileIdentity>) -> usize {
         self.look_up_files();
         let files = self.files.iter().flatten();
         let vanished: Vec<Arc<Path>> = files
             .map(|(path, _)| path)
             .filter(|path| !found.contains_key(*path))
-            .cloned()
+            .map(|path| path.0.clone())
             .collect();
         for path in &vanished {
             self.remove(path, true);
@@ -185,9 +188,12 @@ impl Bags {
 
     pub(crate) fn remove(&mut self, path: &Path, is_gone: bool) {
         let files = self.files.as_mut();
-        let Some((path, file)) = files.and_then(|files| files.remove_entry(path)) else { return };
+        let Some((path, file)) = files.and_then(|files| files.remove_entry(bytes_of(path))) else {
+            return;
+        };
+        let PathKey(path) = path;
         if is_gone {
-            self.gone_files.insert(path.clone(), file);
+            self.gone_files.insert(PathKey(path.clone()), file);
         }
         match file.at {
             Place::Tail => {
@@ -227,7 +233,8 @@ impl Bags {
         let file = File { identity: entry.identity, at: Place::Tail };
         let path = entry.path.clone();
         let files = self.files.get_or_insert_default();
-        if let Some(File { at: Place::Sealed(number, row), .. }) = files.insert(path.clone(), file)
+        if let Some(File { at: Place::Sealed(number, row), .. }) =
+            files.insert(PathKey(path.clone()), file)
         {
             self.bury(number, row, false);
         }
@@ -238,7 +245,9 @@ impl Bags {
 
     /// Takes back that a file is gone when the same file is there again.
     fn bring_back(&mut self, path: &Arc<Path>, identity: FileIdentity) {
-        let Some(file) = self.gone_files.get(path).filter(|file| file.identity == identity) else {
+        let Some(file) =
+            self.gone_files.get(bytes_of(path)).filter(|file| file.identity == identity)
+        else {
             return;
         };
         match file.at {
@@ -248,22 +257,27 @@ impl Bags {
             }
             Place::Sealed(number, row) => self.bury(number, row, false),
         }
-        self.gone_files.remove(path);
+        self.gone_files.remove(bytes_of(path));
     }
 
     /// The splits of a session declare the same: they share one copy of it.
     fn share_declarations(&mut self, mut entry: BagEntry) -> BagEntry {
         let declared = &entry.contents.declared;
-        // Most often they are those of the bag before, and comparing is quicker than hashing.
-        let last = self.last_declared.as_ref().filter(|last| *last == declared);
-        let Some(shared) = last.or_else(|| self.declared.get(declared)).cloned() else {
-            self.declared.insert(declared.clone());
-            self.last_declared = Some(declared.clone());
-            return entry;
-        };
-        self.last_declared = Some(shared.clone());
-        entry.contents =
-            Arc::new(Contents { declared: shared, ..Arc::unwrap_or_clone(entry.contents) });
+        // An indexer gives bags that declare the same the same declarations; holding on to them
+        // keeps their place from being used for others.
+        let [_, shared] = self.aliases.entry(Arc::as_ptr(declared).addr()).or_insert_with(|| {
+            let shared = self.declared.get(declared).unwrap_or(declared).clone();
+            self.declared.insert(shared.clone());
+            [declared.clone(), shared]
+        });
+        if !Arc::ptr_eq(shared, declared) {
+            let declared = shared.clone();
+            let contents = Arc::unwrap_or_clone(entry.contents);
+            entry.contents = Arc::new(Contents { declared, ..contents });
+        }
+        if self.aliases.len() > MAX_ALIASES {
+            self.aliases.clear();
+        }
         entry
     }
 
@@ -273,31 +287,30 @@ impl Bags {
         if self.files.is_some() {
             return;
         }
-        let mut files: HashMap<Arc<Path>, File> = HashMap::with_capacity(self.n_bags());
+        let mut files: HashMap<PathKey, File> = HashMap::with_capacity(self.n_bags());
         let mut lost = Vec::new();
         for segment in &self.segments {
             let dead = self.dead.get(&segment.number);
-            for (row, of) in (0..).zip(&segment.index.rows) {
-                let is_gone = of.flags.has(RowFlags::GONE)
-                    || dead.is_some_and(|dead| dead.gone.contains(row));
+            let identities = segment.identities();
+            for ((row, of), identity) in (0..).zip(&segment.index.rows).zip(identities) {
                 if dead.is_some_and(|dead| dead.replaced.contains(row)) {
                     continue;
                 }
+                let is_gone = of.flags.has(RowFlags::GONE)
+                    || dead.is_some_and(|dead| dead.gone.contains(row));
                 let at = Place::Sealed(segment.number, row);
-                if is_gone {
-                    if let Ok((path, identity)) = segment.identity(row) {
-                        self.gone_files.insert(path.into(), File { identity, at });
+                match identity {
+                    Ok((path, identity)) if is_gone => {
+                        self.gone_files.insert(path.as_path().into(), File { identity, at });
                     }
-                    continue;
-                }
-                match segment.identity(row) {
                     Ok((path, identity)) => {
                         if let Some(File { at: Place::Sealed(number, row), .. }) =
-                            files.insert(path.into(), File { identity, at })
+                            files.insert(path.as_path().into(), File { identity, at })
                         {
                             lost.push((number, row));
                         }
                     }
+                    Err(_) if is_gone => {}
                     Err(reason) => {
                         tracing::warn!(segment = segment.number, row, reason, "indexed anew");
                         lost.push((segment.number, row));
@@ -307,12 +320,12 @@ impl Bags {
         }
         for entry in &self.gone {
             let file = File { identity: entry.identity, at: Place::Tail };
-            self.gone_files.insert(entry.path.clone(), file);
+            self.gone_files.insert(PathKey(entry.path.clone()), file);
         }
         for entry in self.tail_by_path() {
             let file = File { identity: entry.identity, at: Place::Tail };
             if let Some(File { at: Place::Sealed(number, row), .. }) =
-                files.insert(entry.path.clone(), file)
+                files.insert(PathKey(entry.path.clone()), file)
             {
                 lost.push((number, row));
             }
@@ -444,11 +457,11 @@ impl Bags {
     /// Puts a new segment in the place of others.
     fn place(&mut self, segment: Arc<Segment>, old: &[u64]) {
         if let Some(files) = &mut self.files {
-            for (row, of) in (0..).zip(&segment.index.rows) {
+            for ((row, of), identity) in (0..).zip(&segment.index.rows).zip(segment.identities()) {
                 // What was just written can be read.
-                let Ok((path, identity)) = segment.identity(row) else { continue };
+                let Ok((path, identity)) = identity else { continue };
                 let file = File { identity, at: Place::Sealed(segment.number, row) };
-                let path: Arc<Path> = path.into();
+                let path = PathKey::from(path.as_path());
                 if !of.flags.has(RowFlags::GONE) {
                     files.insert(path, file);
                 } else if self.gone_files.get(&path).is_some_and(|gone| gone.identity == identity) {

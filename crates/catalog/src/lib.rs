@@ -12,6 +12,7 @@ mod catalog;
 mod disk;
 mod error;
 mod log;
+mod path_key;
 mod place;
 mod refresh;
 mod runs;

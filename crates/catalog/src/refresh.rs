@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    os::unix::ffi::OsStrExt,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     sync::{
@@ -12,10 +13,15 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use ros2_memory_bag::{BagError, FileIdentity, FoundFile, discover};
+use ros2_memory_bag::{BagError, FileIdentity, discover};
 use ros2_memory_index::{BagEntry, Indexer};
 
-use crate::{Settings, Snapshot, Store, bags::Bags, snapshot::Given};
+use crate::{
+    Settings, Snapshot, Store,
+    bags::Bags,
+    path_key::{PathKey, bytes_of},
+    snapshot::Given,
+};
 
 /// A file without its ending counts as still being written for this long after its last change.
 const ACTIVE_FOR: Duration = Duration::from_secs(60);
@@ -23,8 +29,10 @@ const ACTIVE_FOR: Duration = Duration::from_secs(60);
 const SHOW_EVERY: Duration = Duration::from_millis(250);
 /// With more bags than this to index, what is known by then is shown.
 const MANY: usize = 64;
-/// So many bags may wait to be taken in.
-const WAITING: usize = 256;
+/// So many bags are handed on together, since handing on wakes a thread.
+const BATCH: usize = 16;
+/// So many batches may wait to be taken in.
+const WAITING: usize = 16;
 
 /// How far indexing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,26 +127,26 @@ impl Known {
             show(self.snapshot(None));
             return report;
         }
-        let relative = |path: &Path| path.strip_prefix(&root).unwrap_or(path).to_owned();
-        let found: HashMap<Arc<Path>, FoundFile> = discovery
+        let found: HashMap<PathKey, FileIdentity> = discovery
             .files
-            .into_iter()
-            .map(|file| (Arc::from(relative(&file.path)), file))
+            .iter()
+            .map(|file| (relative(&root, &file.path).into(), file.identity))
             .collect();
         report.vanished = self.bags.drop_vanished(&found);
         self.refused.retain(|path, (identity, _)| {
-            identity.is_some() && found.get(path.as_path()).map(|file| file.identity) == *identity
+            identity.is_some() && found.get(bytes_of(path)).copied() == *identity
         });
         for rejected in discovery.rejected {
-            self.refused.insert(relative(&rejected.path), (None, rejected.reason));
+            let path = relative(&root, &rejected.path).to_owned();
+            self.refused.insert(path, (None, rejected.reason));
         }
         let mut work: Vec<(Arc<Path>, FileIdentity)> = found
             .iter()
-            .filter(|(path, file)| {
-                let is_known = self.bags.knows(path, file.identity, &self.settings.indexed);
-                !is_known && !self.refused.contains_key(&***path)
+            .filter(|(PathKey(path), identity)| {
+                let is_known = self.bags.knows(path, **identity, &self.settings.indexed);
+                !is_known && !self.refused.contains_key(&**path)
             })
-            .map(|(path, file)| (path.clone(), file.identity))
+            .map(|(PathKey(path), identity)| (path.clone(), *identity))
             .collect();
         // Newest first, so that questions about the recent past are answered soonest.
         work.sort_by(|a, b| (b.1.mtime_ns, &b.0).cmp(&(a.1.mtime_ns, &a.0)));
@@ -180,6 +188,8 @@ impl Known {
             .collect();
         let (settings, pool) = (self.settings.clone(), self.pool.clone());
         let next = AtomicUsize::new(0);
+        // Few bags may be large ones, and are handed on one by one.
+        let batch = (work.len() / (pool.current_num_threads() * BATCH)).clamp(1, BATCH);
         let (sender, outcomes) = mpsc::sync_channel(WAITING);
         let mut shown = Instant::now();
         let mut n_indexed = 0;
@@ -191,18 +201,22 @@ impl Known {
                 scope.spawn(move |_| {
                     let mut indexer =
                         Indexer::new(settings.indexed.clone(), settings.library.clone());
-                    while let Some((path, identity, known)) =
-                        work.get(next.fetch_add(1, Ordering::Relaxed))
+                    while let Some(batch) =
+                        work.chunks(batch).nth(next.fetch_add(1, Ordering::Relaxed))
                     {
-                        let outcome = index_one(&mut indexer, settings, path, known.as_deref());
-                        if stop() || sender.send(((*path).clone(), *identity, outcome)).is_err() {
+                        let of_batch = batch.iter().map(|(path, identity, known)| {
+                            let outcome = index_one(&mut indexer, settings, path, known.as_deref());
+                            ((*path).clone(), *identity, outcome)
+                        });
+                        let outcomes: Vec<_> = of_batch.collect();
+                        if stop() || sender.send(outcomes).is_err() {
                             break;
                         }
                     }
                 });
             }
             drop(sender);
-            for (path, identity, outcome) in outcomes {
+            for (path, identity, outcome) in outcomes.into_iter().flatten() {
                 n_indexed += usize::from(outcome.is_ok());
                 self.take_in(&path, identity, outcome);
                 if self.bags.is_full() {
@@ -302,6 +316,13 @@ fn index_one(
             Err(Failure { reason: "a fault of the program".to_owned(), may_pass: false })
         }
     }
+}
+
+/// A path from the bag directory.
+fn relative<'p>(root: &Path, path: &'p Path) -> &'p Path {
+    let behind = bytes_of(path).strip_prefix(bytes_of(root));
+    let behind = behind.map(|behind| behind.strip_prefix(b"/").unwrap_or(behind));
+    behind.map_or(path, |behind| Path::new(std::ffi::OsStr::from_bytes(behind)))
 }
 
 /// How long ago a file was last written; zero when its time lies ahead.

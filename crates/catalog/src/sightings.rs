@@ -129,12 +129,14 @@ impl Snapshot {
     }
 
     /// The names of all labels, in byte order.
-    pub fn label_names(&self) -> Vec<Arc<str>> {
-        let mut names: Vec<Arc<str>> =
-            self.postings().flat_map(|(_, postings)| postings.labels.keys().cloned()).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    pub fn label_names(&self) -> &[Arc<str>] {
+        self.labels.get_or_init(|| {
+            let mut names: Vec<Arc<str>> =
+                self.postings().flat_map(|(_, postings)| postings.labels.keys().cloned()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names
+        })
     }
 
     /// The newest message in a range that names a label, by the posting lists alone.

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -47,6 +47,8 @@ pub struct Snapshot {
     edges: Vec<EdgeSpan>,
     /// The bags in which something is wrong.
     damaged: Vec<Arc<BagEntry>>,
+    /// The names of all labels, in byte order; put together when they are first asked for.
+    pub(crate) labels: OnceLock<Vec<Arc<str>>>,
     /// How often an entry could not be read.
     n_unreadable: AtomicU64,
 }
@@ -207,6 +209,7 @@ impl Snapshot {
             bag_bytes: total(|summary| summary.bag_bytes),
             edges: join_edges(summaries()),
             damaged: summaries().flat_map(|summary| &summary.damaged).cloned().collect(),
+            labels: OnceLock::new(),
             n_unreadable: AtomicU64::new(0),
             parts: segments
                 .into_iter()

@@ -36,6 +36,8 @@ pub struct Indexer {
     transforms: TransformReader,
     labels: LabelReader,
     types: Arc<IndexedTypes>,
+    /// The declarations of the bag before: the splits of a session share one copy.
+    last_declared: Arc<Declarations>,
 }
 
 impl Indexer {
@@ -46,6 +48,7 @@ impl Indexer {
             transforms: TransformReader::new(library.clone()),
             labels: LabelReader::new(types.clone(), library),
             types,
+            last_declared: Arc::default(),
         }
     }
 
@@ -83,14 +86,22 @@ impl Indexer {
         }
         let Take { latched, edges, labels, .. } = take;
         let indexed = types.mark(&contents.declared);
+        let labels = labels.into_iter().filter_map(TopicLabels::finish).collect();
+        let (edges, transform_skew_ns) = (edges.spans, edges.skew_ns);
+        if *contents.declared == *self.last_declared {
+            contents.declared.clone_from(&self.last_declared);
+        } else {
+            self.last_declared.clone_from(&contents.declared);
+        }
         Ok(BagEntry {
             path: path.clone(),
             identity: source.identity(),
             mark: source.content_mark(contents.read_to(source.len()))?,
             contents: Arc::new(contents),
             latched,
-            edges: edges.spans,
-            sightings: labels.into_iter().filter_map(TopicLabels::finish).collect(),
+            edges,
+            transform_skew_ns,
+            sightings: labels,
             indexed,
         })
     }
@@ -110,7 +121,9 @@ impl Indexer {
                 known.sightings.iter().map(TopicLabels::of).collect()
             }),
             latched: known.map(|known| known.latched.clone()).unwrap_or_default(),
-            edges: known.map_or_else(Edges::default, |known| Edges::of(&known.edges)),
+            edges: known.map_or_else(Edges::default, |known| {
+                Edges::of(&known.edges, known.transform_skew_ns)
+            }),
         };
         let buffers = &mut self.buffers;
         let contents = match known {
@@ -158,7 +171,7 @@ impl Visitor for Take<'_> {
                 message.log_time,
                 message.payload,
                 |edges, parent, child| edges.place(parent, child, is_static),
-                Edges::add,
+                |edges, place, time| edges.add(place, time, message.log_time),
             );
         }
         if let Some((plan, topic)) = &usage.labels
@@ -282,16 +295,18 @@ fn is_latched(channel: &Channel) -> bool {
 struct Edges {
     spans: Vec<EdgeSpan>,
     places: HashMap<(Arc<str>, Arc<str>, bool), usize>,
+    /// How far a stamp lay from the time of recording, at most.
+    skew_ns: u64,
 }
 
 impl Edges {
-    fn of(spans: &[EdgeSpan]) -> Self {
+    fn of(spans: &[EdgeSpan], skew_ns: u64) -> Self {
         let places = spans
             .iter()
             .enumerate()
             .map(|(place, span)| ((span.parent.clone(), span.child.clone(), span.is_static), place))
             .collect();
-        Self { spans: spans.to_vec(), places }
+        Self { spans: spans.to_vec(), places, skew_ns }
     }
 
     /// The place of an edge, a new one when it is new.
@@ -316,7 +331,8 @@ impl Edges {
     }
 
     /// Adds a sample of the edge at a place.
-    fn add(&mut self, place: usize, time: LogTime) {
+    fn add(&mut self, place: usize, time: LogTime, log_time: LogTime) {
+        self.skew_ns = self.skew_ns.max(time.abs_diff_ns(log_time));
         if let Some(span) = self.spans.get_mut(place) {
             span.count += 1;
             span.first = span.first.min(time);

@@ -23,7 +23,7 @@
 //!               latched   [ channel, time near base, payload ]
 //!               edges     [ parent, child, is_static, count, first near base,
 //!                           last near first ]
-//!               indexed mark,
+//!               skew of transforms, indexed mark,
 //!               sightings [ channel, is_complete,
 //!                           times  [ near the time before it plus the step before it; the
 //!                                    first near base ],
@@ -151,6 +151,7 @@ pub fn encode(entry: &BagEntry, sharing: &mut Sharing) -> Vec<u8> {
         out.near(base, edge.first.as_ns());
         out.near(edge.first.as_ns(), edge.last.as_ns());
     }
+    out.number(entry.transform_skew_ns);
     out.number(entry.indexed.0.into());
     out.number(entry.sightings.len() as u64);
     for sightings in &entry.sightings {
@@ -309,6 +310,7 @@ pub fn decode(
             })
         })
         .collect::<Result<Vec<_>, CodecError>>()?;
+    let transform_skew_ns = from.number()?;
     let indexed = IndexedMark(from.small("mark")?);
     let sightings = (0..from.count()?)
         .map(|_| decode_sightings(&mut from, base, declared, shared))
@@ -316,7 +318,17 @@ pub fn decode(
     let contents =
         Contents { declared: declared.clone(), chunks, ending, damage, n_attachments, n_metadata };
     let contents = Arc::new(contents);
-    Ok(BagEntry { path, identity, mark, contents, latched, edges, sightings, indexed })
+    Ok(BagEntry {
+        path,
+        identity,
+        mark,
+        contents,
+        latched,
+        edges,
+        transform_skew_ns,
+        sightings,
+        indexed,
+    })
 }
 
 /// Which file an entry describes, and which version of it, without reading the rest.

@@ -20,6 +20,8 @@ pub struct BagEntry {
     pub latched: Vec<LatchedMessage>,
     /// Which transforms it holds.
     pub edges: Vec<EdgeSpan>,
+    /// How far the stamp of a transform lies from the time it was recorded at, at most.
+    pub transform_skew_ns: u64,
     /// What its topics with labels name.
     pub sightings: Vec<Sightings>,
     /// With which configuration it was indexed.

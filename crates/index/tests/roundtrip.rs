@@ -174,6 +174,7 @@ fn entry() -> impl Strategy<Value = BagEntry> {
                 contents: Arc::new(contents),
                 latched,
                 edges,
+                transform_skew_ns: mark.into(),
                 sightings,
                 indexed: IndexedMark(indexed),
             },

@@ -81,6 +81,7 @@ fn entry(path: &str, version: u64) -> Arc<BagEntry> {
             first: ns(1),
             last: ns(2),
         }],
+        transform_skew_ns: version,
         sightings: vec![Sightings {
             channel: 1,
             times: vec![ns(3), ns(5), ns(9)],
@@ -119,17 +120,12 @@ impl Open {
 
     /// As a look through the folder finds it: files of these entries, and no others.
     fn reconcile(&mut self, present: &Held) {
-        let found = present
-            .values()
-            .map(|entry| {
-                let file = FoundFile { path: entry.path.clone(), identity: entry.identity };
-                (entry.path.clone(), file)
-            })
-            .collect();
+        let found =
+            present.values().map(|entry| (PathKey(entry.path.clone()), entry.identity)).collect();
         self.bags.drop_vanished(&found);
         for entry in present.values() {
             let is_known = |file: &File| file.identity == entry.identity;
-            if !self.bags.files.as_ref().unwrap().get(&entry.path).is_some_and(is_known) {
+            if !self.bags.files.as_ref().unwrap().get(bytes_of(&entry.path)).is_some_and(is_known) {
                 self.bags.insert(BagEntry::clone(entry));
             }
         }

@@ -145,6 +145,26 @@ impl Segment {
         Ok((path.to_owned(), identity))
     }
 
+    /// The path and the identity of each bag, by row: the file is read as a whole.
+    pub(crate) fn identities(&self) -> Vec<Result<(PathBuf, FileIdentity), String>> {
+        let Source::File { file, .. } = &self.entries else {
+            return (0..self.n_rows()).map(|row| self.identity(row)).collect();
+        };
+        let end = self.index.rows.iter().map(|row| row.offset + u64::from(row.len)).max();
+        let mut bytes = vec![0; usize::try_from(end.unwrap_or_default()).unwrap_or_default()];
+        if let Err(error) = file.read_exact_at(&mut bytes, 0) {
+            return self.index.rows.iter().map(|_| Err(error.to_string())).collect();
+        }
+        let of_row = |row: &Row| {
+            let start = usize::try_from(row.offset).map_err(|error| error.to_string())?;
+            let bytes = bytes.get(start..start + row.len as usize).ok_or("it is not there")?;
+            let (_, payload) = bag_payload(bytes)?;
+            let (path, identity) = decode_identity(payload).map_err(|error| error.to_string())?;
+            Ok((path.to_owned(), identity))
+        };
+        self.index.rows.iter().map(of_row).collect()
+    }
+
     fn entry_bytes(&self, row: &Row) -> Result<Vec<u8>, String> {
         let Source::File { file, .. } = &self.entries else {
             unreachable!("segments in memory have no bytes");

@@ -121,6 +121,7 @@ fn entry(path: &str, messages: &[Recorded], version: u64) -> BagEntry {
         mark: ContentMark(1),
         latched: Vec::new(),
         edges: Vec::new(),
+        transform_skew_ns: 0,
         sightings: sightings.collect(),
         indexed: IndexedMark(1),
         contents: Arc::new(Contents {

@@ -82,7 +82,7 @@ pub(crate) fn known_label(snapshot: &Snapshot, word: &str) -> Option<Arc<str>> {
         return names.get(place).cloned();
     }
     let folded = word.to_lowercase();
-    names.into_iter().find(|name| name.to_lowercase() == folded)
+    names.iter().find(|name| name.to_lowercase() == folded).cloned()
 }
 
 /// The labels most like a word, nearest first.

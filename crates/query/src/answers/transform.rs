@@ -18,7 +18,7 @@ use crate::{
     roles::transform_topics,
 };
 
-/// Header stamps may differ this much from the time of recording.
+/// Header stamps may differ this much from the time of recording; else that counts.
 const STAMP_SKEW_NS: u64 = 10_000_000_000;
 
 /// The pose of `child` in `parent` at a moment.
@@ -145,8 +145,17 @@ fn fill(query: &mut Query<'_>, at: LogTime) -> Result<Buffer, Refusal> {
     let mut reader = TransformReader::new(query.types.library().clone());
     let topics = transform_topics(&snapshot, &query.settings.roles.transforms);
     insert_static(&mut buffer, &mut reader, &snapshot, &topics, at);
-    let reach = limits.max_gap_ns.max(limits.max_extrapolation_ns).saturating_add(STAMP_SKEW_NS);
-    let range = TimeRange::closed(at.saturating_sub_ns(reach), at.saturating_add_ns(reach));
+    let around =
+        |reach: u64| TimeRange::closed(at.saturating_sub_ns(reach), at.saturating_add_ns(reach));
+    let limit = limits.max_gap_ns.max(limits.max_extrapolation_ns);
+    // What matters lies as near as the stamps of these bags are to the time of recording.
+    let furthest = around(limit.saturating_add(STAMP_SKEW_NS));
+    let skews = snapshot
+        .bags_touching(&topics, furthest)
+        .into_iter()
+        .map(|place| snapshot.bag(place).map_or(STAMP_SKEW_NS, |bag| bag.entry.transform_skew_ns));
+    let reach = limit.saturating_add(skews.max().unwrap_or_default());
+    let range = around(reach);
     query.note_losses(&topics, range);
     let places = snapshot.bags_touching(&topics, range);
     let mut timeline = query.timeline_over(&places, &topics, range, Direction::Forward);
