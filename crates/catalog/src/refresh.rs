@@ -283,7 +283,8 @@ impl Known {
         refused.sort_by(|a, b| a.path.cmp(&b.path));
         let root = self.settings.bag_dir.clone();
         let segments = self.bags.shown(&is_shown);
-        Snapshot::new(Given { root, segments, refused, progress })
+        let indexed = self.settings.indexed.clone();
+        Snapshot::new(Given { root, segments, refused, progress, indexed })
     }
 }
 

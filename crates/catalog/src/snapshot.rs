@@ -10,7 +10,7 @@ use std::{
 };
 
 use ros2_memory_bag::{BagError, ChunkChannel, TimelinePart, TimelineParts, Verdict};
-use ros2_memory_index::{BagEntry, EdgeSpan};
+use ros2_memory_index::{BagEntry, EdgeSpan, IndexedTypes};
 use ros2_memory_time::{LogTime, TimeRange};
 
 use crate::{
@@ -41,6 +41,8 @@ pub struct Snapshot {
     deleted: Vec<(LogTime, LogTime)>,
     refused: Vec<Refused>,
     progress: Option<IndexProgress>,
+    /// What the configuration has indexed.
+    pub(crate) indexed: Arc<IndexedTypes>,
     n_entries: u64,
     n_open: u64,
     bag_bytes: u64,
@@ -116,6 +118,7 @@ pub(crate) struct Given {
     pub(crate) segments: Vec<Shown>,
     pub(crate) refused: Vec<Refused>,
     pub(crate) progress: Option<IndexProgress>,
+    pub(crate) indexed: Arc<IndexedTypes>,
 }
 
 impl BagView {
@@ -143,7 +146,7 @@ impl Snapshot {
     }
 
     pub(crate) fn new(given: Given) -> Self {
-        let Given { root, segments, refused, progress } = given;
+        let Given { root, segments, refused, progress, indexed } = given;
         let summaries = || segments.iter().map(|shown| &*shown.summary);
         let runs = runs::join(summaries());
         let run_places: HashMap<&Path, u32> =
@@ -204,6 +207,7 @@ impl Snapshot {
             runs,
             refused,
             progress,
+            indexed,
             n_entries: total(|summary| summary.n_bags),
             n_open: total(|summary| summary.n_open),
             bag_bytes: total(|summary| summary.bag_bytes),
@@ -387,6 +391,12 @@ impl Snapshot {
             set.and_then(|set| wanted.get(set).copied()).unwrap_or(false)
         };
         places.filter(has)
+    }
+
+    /// The part and the row of the bag at a place, and the topics that it has messages of.
+    pub(crate) fn at(&self, place: u32) -> Option<(usize, u32, &[Arc<str>])> {
+        let of = self.places.get(place as usize)?;
+        Some((of.part as usize, of.row, self.sets.get(of.set as usize)?))
     }
 
     /// The places between which all bags lie that may touch a range: bags are numbered by start

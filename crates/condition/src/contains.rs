@@ -79,7 +79,8 @@ impl Contains {
         }
     }
 
-    fn is_in(&self, text: &str) -> bool {
+    /// Whether a text by itself holds it, whatever the text looks like.
+    pub fn is_in(&self, text: &str) -> bool {
         if text.is_ascii() && self.folded.is_ascii() {
             let (text, wanted) = (text.as_bytes(), self.folded.as_bytes());
             return text.windows(wanted.len()).any(|part| part.eq_ignore_ascii_case(wanted));

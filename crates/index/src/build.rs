@@ -84,6 +84,7 @@ impl Indexer {
             // What is searched for behind a break depends on all that the file has.
             (contents, take) = self.pass(&mut source, options, None)?;
         }
+        take.miss_unplanned(&contents.declared);
         let Take { latched, edges, labels, .. } = take;
         let indexed = types.mark(&contents.declared);
         let labels = labels.into_iter().filter_map(TopicLabels::finish).collect();
@@ -198,6 +199,21 @@ impl Take<'_> {
                 let topic = self.labels_of(declared, place);
                 (plan, topic)
             }),
+        }
+    }
+
+    /// Topics with labels of which some channel has no definition that can be used, or other labels.
+    fn miss_unplanned(&mut self, declared: &Declarations) {
+        for (channel, usage) in declared.channels.iter().zip(&self.channels) {
+            if usage.labels.is_some() {
+                continue;
+            }
+            let topic = |labels: &TopicLabels| declared.channel(labels.channel());
+            let same = self
+                .labels
+                .iter_mut()
+                .filter(|labels| topic(labels).is_some_and(|of| of.topic == channel.topic));
+            same.for_each(TopicLabels::miss);
         }
     }
 

@@ -24,7 +24,7 @@
 //!               edges     [ parent, child, is_static, count, first near base,
 //!                           last near first ]
 //!               skew of transforms, indexed mark,
-//!               sightings [ channel, is_complete,
+//!               sightings [ channel, is_complete | has_other_values << 1,
 //!                           times  [ near the time before it plus the step before it; the
 //!                                    first near base ],
 //!                           labels [ label, ordinals [ behind the one before it ] ] ]
@@ -162,7 +162,7 @@ pub fn encode(entry: &BagEntry, sharing: &mut Sharing) -> Vec<u8> {
 
 fn encode_sightings(out: &mut Encoder, base: u64, sightings: &Sightings, sharing: &mut Sharing) {
     out.number(sightings.channel.into());
-    out.number(sightings.is_complete.into());
+    out.number(u64::from(sightings.is_complete) | u64::from(sightings.has_other_values) << 1);
     out.number(sightings.times.len() as u64);
     encode_times(out, base, &sightings.times);
     out.number(sightings.labels.len() as u64);
@@ -358,7 +358,8 @@ fn decode_sightings(
     shared: &Shared,
 ) -> Result<Sightings, CodecError> {
     let channel = channel(from, declared)?;
-    let is_complete = from.number()? != 0;
+    let flags = from.number()?;
+    let (is_complete, has_other_values) = (flags & 1 != 0, flags & 2 != 0);
     let n_times = from.count()?;
     let times = decode_times(from, base, n_times)?;
     let labels = (0..from.count()?)
@@ -377,7 +378,7 @@ fn decode_sightings(
             Ok((label, ordinals))
         })
         .collect::<Result<Vec<_>, CodecError>>()?;
-    Ok(Sightings { channel, times, labels, is_complete })
+    Ok(Sightings { channel, times, labels, is_complete, has_other_values })
 }
 
 fn decode_chunk(

@@ -15,4 +15,7 @@ pub struct Sightings {
     pub labels: Vec<(Arc<str>, Vec<u32>)>,
     /// Whether all that the messages name is here: none that could not be read, none too long.
     pub is_complete: bool,
+    /// Whether the messages say more than labels where these are: free text, numbers, or what else
+    /// the objects of a list hold.
+    pub has_other_values: bool,
 }

@@ -49,6 +49,7 @@ pub(crate) struct TopicLabels {
     times: Vec<LogTime>,
     labels: BTreeMap<Arc<str>, Vec<u32>>,
     is_complete: bool,
+    has_other_values: bool,
     /// Whether a path of labels is configured: a topic with free text alone is kept only when
     /// some of it is a list.
     has_label_paths: bool,
@@ -112,6 +113,7 @@ impl TopicLabels {
             times: Vec::new(),
             labels: BTreeMap::new(),
             is_complete: true,
+            has_other_values: false,
             has_label_paths: false,
         }
     }
@@ -123,6 +125,7 @@ impl TopicLabels {
             times: known.times.clone(),
             labels: known.labels.iter().cloned().collect(),
             is_complete: known.is_complete,
+            has_other_values: known.has_other_values,
             has_label_paths: true,
         }
     }
@@ -156,15 +159,22 @@ impl TopicLabels {
         match value {
             Value::String(text) => {
                 if text.trim_start().starts_with('[') {
-                    let mut name = |label: &str| self.name(reader, ordinal, label);
+                    let mut has_others = false;
+                    let mut item = |item: Item<'_>| match item {
+                        Item::Label(label) => self.name(reader, ordinal, label),
+                        Item::Other => has_others = true,
+                    };
                     let mut json = serde_json::Deserializer::from_str(text);
-                    let listed = Items(&mut name).deserialize(&mut json).and_then(|()| json.end());
+                    let listed = Items(&mut item).deserialize(&mut json).and_then(|()| json.end());
+                    self.has_other_values |= has_others;
                     if listed.is_ok() {
                         return;
                     }
                 }
                 if is_label {
                     self.name(reader, ordinal, text);
+                } else {
+                    self.has_other_values = true;
                 }
             }
             Value::Scalar(Scalar::I64(number)) if is_label => {
@@ -178,8 +188,14 @@ impl TopicLabels {
                     self.value(reader, ordinal, item, is_label);
                 }
             }
-            _ => {}
+            Value::Absent => {}
+            _ => self.has_other_values = true,
         }
+    }
+
+    /// Takes note that some messages of the topic could not be read at all.
+    pub(crate) fn miss(&mut self) {
+        self.is_complete = false;
     }
 
     fn name(&mut self, reader: &mut LabelReader, ordinal: u32, label: &str) {
@@ -199,7 +215,8 @@ impl TopicLabels {
 
     /// What the topic of this bag names; `None` when it names nothing and was not meant to.
     pub(crate) fn finish(self) -> Option<Sightings> {
-        let Self { channel, mut times, labels, is_complete, has_label_paths } = self;
+        let Self { channel, mut times, labels, is_complete, has_other_values, has_label_paths } =
+            self;
         if !has_label_paths && labels.is_empty() {
             return None;
         }
@@ -222,14 +239,21 @@ impl TopicLabels {
                 ordinals.sort_unstable();
             }
         }
-        Some(Sightings { channel, times, labels, is_complete })
+        Some(Sightings { channel, times, labels, is_complete, has_other_values })
     }
+}
+
+/// What stands in a list.
+enum Item<'a> {
+    Label(&'a str),
+    /// Something that is no label.
+    Other,
 }
 
 /// Reads a JSON list and hands on what its items are called.
 struct Items<'n, F>(&'n mut F);
 
-impl<'de, F: FnMut(&str)> DeserializeSeed<'de> for Items<'_, F> {
+impl<'de, F: FnMut(Item<'_>)> DeserializeSeed<'de> for Items<'_, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -237,7 +261,7 @@ impl<'de, F: FnMut(&str)> DeserializeSeed<'de> for Items<'_, F> {
     }
 }
 
-impl<'de, F: FnMut(&str)> Visitor<'de> for Items<'_, F> {
+impl<'de, F: FnMut(Item<'_>)> Visitor<'de> for Items<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -245,15 +269,15 @@ impl<'de, F: FnMut(&str)> Visitor<'de> for Items<'_, F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(Item(self.0))?.is_some() {}
+        while items.next_element_seed(OneItem(self.0))?.is_some() {}
         Ok(())
     }
 }
 
 /// One item: a text, or an object that has a label.
-struct Item<'n, F>(&'n mut F);
+struct OneItem<'n, F>(&'n mut F);
 
-impl<'de, F: FnMut(&str)> DeserializeSeed<'de> for Item<'_, F> {
+impl<'de, F: FnMut(Item<'_>)> DeserializeSeed<'de> for OneItem<'_, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -261,7 +285,7 @@ impl<'de, F: FnMut(&str)> DeserializeSeed<'de> for Item<'_, F> {
     }
 }
 
-impl<'de, F: FnMut(&str)> Visitor<'de> for Item<'_, F> {
+impl<'de, F: FnMut(Item<'_>)> Visitor<'de> for OneItem<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -269,15 +293,16 @@ impl<'de, F: FnMut(&str)> Visitor<'de> for Item<'_, F> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        (self.0)(text);
+        (self.0)(Item::Label(text));
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
         while let Some(key) = fields.next_key::<Cow<'de, str>>()? {
             if LABEL_KEYS.contains(&&*key) {
-                fields.next_value_seed(Item(&mut *self.0))?;
+                fields.next_value_seed(OneItem(&mut *self.0))?;
             } else {
+                (self.0)(Item::Other);
                 fields.next_value::<IgnoredAny>()?;
             }
         }
@@ -285,7 +310,7 @@ impl<'de, F: FnMut(&str)> Visitor<'de> for Item<'_, F> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(Item(&mut *self.0))?.is_some() {}
+        while items.next_element_seed(OneItem(&mut *self.0))?.is_some() {}
         Ok(())
     }
 
@@ -294,20 +319,22 @@ impl<'de, F: FnMut(&str)> Visitor<'de> for Item<'_, F> {
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        (self.0)(Item::Other);
         Ok(())
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<(), E> {
-        (self.0)(&number.to_string());
+        (self.0)(Item::Label(&number.to_string()));
         Ok(())
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<(), E> {
-        (self.0)(&number.to_string());
+        (self.0)(Item::Label(&number.to_string()));
         Ok(())
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        (self.0)(Item::Other);
         Ok(())
     }
 }

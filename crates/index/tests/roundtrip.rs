@@ -155,16 +155,15 @@ fn entry() -> impl Strategy<Value = BagEntry> {
             },
         );
         let labels = btree_map(".{1,9}", btree_set(0..9u32, 1..9), 0..4);
-        let sightings = (0..n_channels, vec(time(), 9..20), labels, any::<bool>()).prop_map(
-            |(channel, mut times, labels, is_complete)| {
+        let sightings = (0..n_channels, vec(time(), 9..20), labels, any::<(bool, bool)>())
+            .prop_map(|(channel, mut times, labels, (is_complete, has_other_values))| {
                 times.sort();
                 let labels = labels
                     .into_iter()
                     .map(|(label, ordinals)| (label.into(), ordinals.into_iter().collect()))
                     .collect();
-                Sightings { channel, times, labels, is_complete }
-            },
-        );
+                Sightings { channel, times, labels, is_complete, has_other_values }
+            });
         let lists = (vec(latched, 0..4), vec(edge, 0..4), vec(sightings, 0..3));
         (Just(contents), path, identity, any::<(u32, u32)>(), lists).prop_map(
             |(contents, path, identity, (mark, indexed), (latched, edges, sightings))| BagEntry {

@@ -90,6 +90,7 @@ fn entry(path: &str, version: u64) -> Arc<BagEntry> {
                 ("z".into(), vec![1]),
             ],
             is_complete: version.is_multiple_of(2),
+            has_other_values: version.is_multiple_of(3),
         }],
         indexed: IndexedMark(u32::try_from(version).unwrap()),
     })

@@ -18,7 +18,7 @@ use super::{postings::TopicPostings, rows::Row, summary::Summary};
 /// runs      [ path text ]
 /// postings  [ topic text, numbers of messages before each row as 4 bytes each,
 ///             places of times as 4 bytes each, times, labels [ text, posting list ],
-///             incomplete rows as a posting list ]
+///             incomplete rows and those with other values as posting lists ]
 /// summary   bags, open bags, bytes,
 ///           topics  [ topic text, type text, count, has a span, first, last near first ],
 ///           runs    [ path text, first, last near first ],

@@ -25,6 +25,8 @@ pub(crate) struct TopicPostings {
     pub(crate) labels: BTreeMap<Arc<str>, RoaringBitmap>,
     /// The rows in which something could not be read, or is no label.
     pub(crate) incomplete: RoaringBitmap,
+    /// The rows in which messages say more than labels.
+    pub(crate) with_other_values: RoaringBitmap,
 }
 
 impl TopicPostings {
@@ -46,6 +48,9 @@ impl TopicPostings {
         }
         if !sightings.is_complete {
             self.incomplete.insert(row);
+        }
+        if sightings.has_other_values {
+            self.with_other_values.insert(row);
         }
         let mut out = Encoder(std::mem::take(&mut self.times));
         encode_times(&mut out, first.as_ns(), &sightings.times);
@@ -122,6 +127,7 @@ impl TopicPostings {
             encode_list(out, list);
         }
         encode_list(out, &self.incomplete);
+        encode_list(out, &self.with_other_values);
     }
 
     pub(crate) fn decode(from: &mut Decoder<'_>, n_rows: usize) -> Result<Self, CodecError> {
@@ -140,11 +146,12 @@ impl TopicPostings {
             labels.insert(label, list);
         }
         let incomplete = decode_list(from.bytes()?)?;
+        let with_other_values = decode_list(from.bytes()?)?;
         let end = times_at.last().copied().unwrap_or_default();
         if end as usize != times.len() {
             return Err(wrong("end of times", end));
         }
-        Ok(Self { topic, base, times_at, times, labels, incomplete })
+        Ok(Self { topic, base, times_at, times, labels, incomplete, with_other_values })
     }
 }
 

@@ -111,7 +111,12 @@ fn each_match(
         return Err(nothing_recorded(query));
     };
     let mut matchers: HashMap<*const TypeView, Result<PlanReader, Refusal>> = HashMap::new();
-    let mut timeline = query.timeline(&topics, TimeRange::ALL, Direction::Reverse);
+    let mut places = snapshot.bags_touching(&topics, TimeRange::ALL);
+    if let (Condition::Contains(contains), None) = (&search.condition, &search.field) {
+        // Labels are indexed: bags whose labels do not match are passed over.
+        places = snapshot.may_name(&topics, places, &|label| contains.is_in(label));
+    }
+    let mut timeline = query.timeline_over(&places, &topics, TimeRange::ALL, Direction::Reverse);
     let mut reached = None;
     // A type that cannot be searched fails the call only when no other type could be.
     let (mut n_searched, mut refusal) = (0u64, None);
