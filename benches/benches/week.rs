@@ -19,7 +19,7 @@ use ros2_memory_benches::{
     Data, Opened, Outcome, Spread, Taken, Watch, arguments, ask, files_under, given_folder,
     inflate_and_check, last_with_label, spread_of, summaries,
 };
-use ros2_memory_query::Memory;
+use ros2_memory_query::{CallContext, Memory};
 use ros2_memory_time::TimeRange;
 
 const LOOKUPS: usize = 1_000;
@@ -43,6 +43,7 @@ fn main() -> Outcome<()> {
     let memory = Opened::configuration(&bags, catalog.path())?.memory()?;
     let n_wrong = check(&memory, &truth)?;
     last_seen(&memory, &truth)?;
+    nothing_found(&memory)?;
     if std::env::args().any(|argument| argument == "--peer") {
         peer(&files)?;
     }
@@ -200,6 +201,43 @@ fn last_seen(memory: &Memory, truth: &Truth) -> Outcome<()> {
             Ok(watch.taken())
         })?;
         spread(&format!("last_seen, whole answer, {what}"), &call);
+    }
+    Ok(())
+}
+
+/// Conditions that no message fulfils: everything has to be ruled out.
+fn nothing_found(memory: &Memory) -> Outcome<()> {
+    let questions = [
+        (
+            "a place where it never was: no index, every bag read",
+            r#"{"topic": "/odom", "condition_type": "near_position", "value": {"x": 1e6, "y": 1e6}}"#,
+        ),
+        (
+            "a label that never was: passed over by the index",
+            r#"{"topic": "/vision/find_object/detections_meta", "condition_type": "contains",
+                "value": "never seen by anybody"}"#,
+        ),
+        (
+            "an item of a JSON list that never was",
+            r#"{"topic": "/vision/scene/scene_objects", "condition_type": "contains",
+                "value": "never seen by anybody"}"#,
+        ),
+        (
+            "a text that never was: no index, every bag read",
+            r#"{"topic": "/vision/scene/scene_description", "condition_type": "contains",
+                "value": "never said by anybody"}"#,
+        ),
+    ];
+    for (what, text) in questions {
+        let arguments = arguments(text)?;
+        let context = CallContext::with_time_limit(Duration::from_secs(600));
+        let watch = Watch::start();
+        let reply = memory.call("find_last_match", &arguments, &context);
+        let taken = watch.taken();
+        if !reply.value.is_null() {
+            return Err(format!("{what}: {} is no answer", reply.value).into());
+        }
+        row(&format!("find_last_match, {what}"), taken);
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ pub(crate) mod memory_card;
 pub(crate) mod motion;
 pub(crate) mod nearest;
 pub(crate) mod range;
+pub(crate) mod sieve;
 pub(crate) mod topics;
 pub(crate) mod trajectory;
 pub(crate) mod transform;

@@ -22,6 +22,7 @@ mod reply;
 mod roles;
 mod schema_map;
 mod settings;
+mod steps;
 mod time_argument;
 mod types;
 

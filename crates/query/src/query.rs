@@ -1,12 +1,6 @@
 //! One call: its snapshot, its clock, what it may cost and what it has cost.
 
-use std::{
-    cell::Cell,
-    collections::HashMap,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, path::Path, sync::Arc};
 
 use ros2_memory_bag::{
     Channel, Declarations, Direction, Message, ReadOptions, Timeline, TimelineReport,
@@ -17,14 +11,12 @@ use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
-    CallContext, CallStats, ErrorCode, JsonOptions, Progress, Settings, TypeCache, TypeView,
-    extract::extract, names, refusal::Refusal,
+    CallContext, CallStats, ErrorCode, JsonOptions, Settings, TypeCache, TypeView,
+    extract::extract, names, refusal::Refusal, steps::Steps,
 };
 
 /// From so many bags it is reckoned how much there is to read.
 const SAMPLED_BAGS: usize = 16;
-/// How often progress is told.
-const TELL_EVERY: Duration = Duration::from_millis(100);
 /// Data this much older than the wall clock makes `seconds_ago` worth a warning.
 pub(crate) const STALE_NS: u64 = 60_000_000_000;
 
@@ -42,6 +34,7 @@ pub(crate) struct Query<'m> {
     /// What must be said about the whole answer.
     pub(crate) notes: Vec<String>,
     pub(crate) stats: CallStats,
+    pub(crate) steps: Arc<Steps>,
     /// The types of channels, by the declarations that hold them and their place there.
     views: HashMap<(*const Declarations, u32), Arc<TypeView>>,
 }
@@ -82,6 +75,7 @@ impl<'m> Query<'m> {
             json,
             notes,
             stats: CallStats::default(),
+            steps: Arc::new(Steps::new()),
             views: HashMap::new(),
         }
     }
@@ -112,28 +106,23 @@ impl<'m> Query<'m> {
             let rank = names.binary_search(&channel.topic).ok()?;
             u32::try_from(rank).ok()
         };
-        let stop = self.stop(self.n_chunks(bags, topics, range));
-        Timeline::new(parts, range, direction, self.read, select, stop)
+        self.steps.expect(self.n_chunks(bags, topics, range));
+        Timeline::new(parts, range, direction, self.read, select, self.stop())
     }
 
     /// Asked in front of every chunk: tells progress, and says when the call must end.
-    pub(crate) fn stop(&self, total: u64) -> impl Fn() -> bool + Send + use<'m> {
-        let context = self.context;
-        let (done, told) = (Cell::new(0u64), Cell::new(Instant::now()));
+    fn stop(&self) -> impl Fn() -> bool + Send + use<'m> {
+        let (context, steps) = (self.context, self.steps.clone());
         move || {
-            done.set(done.get() + 1);
-            if let Some(tell) = &context.progress
-                && told.get().elapsed() >= TELL_EVERY
-            {
-                tell(Progress { done: done.get().min(total), total });
-                told.set(Instant::now());
+            if context.progress.is_some() {
+                steps.add(1, context);
             }
             context.should_stop()
         }
     }
 
     /// About how many chunks will be read: for progress, reckoned from a few of the bags.
-    fn n_chunks(&self, bags: &[u32], topics: &[&TopicSummary], range: TimeRange) -> u64 {
+    pub(crate) fn n_chunks(&self, bags: &[u32], topics: &[&TopicSummary], range: TimeRange) -> u64 {
         if self.context.progress.is_none() {
             return 0;
         }

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::{Direction, Message};
+use ros2_memory_catalog::{Snapshot, TopicSummary};
 use ros2_memory_condition::{Condition, NearPosition};
 use ros2_memory_msg::{
     FieldPath, FieldType, MessageEncoding, Plan, PlanReader, Schema, StructType,
@@ -10,7 +11,7 @@ use ros2_memory_msg::{
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Value as Json, json};
 
-use super::{nearest::find_newest, topics::nothing_recorded};
+use super::{nearest::find_newest, sieve::Sieve, topics::nothing_recorded};
 use crate::{
     ErrorCode, Moment, TypePaths, TypeView,
     names::resolve_topics,
@@ -110,40 +111,55 @@ fn each_match(
     else {
         return Err(nothing_recorded(query));
     };
-    let mut matchers: HashMap<*const TypeView, Result<PlanReader, Refusal>> = HashMap::new();
     let mut places = snapshot.bags_touching(&topics, TimeRange::ALL);
     if let (Condition::Contains(contains), None) = (&search.condition, &search.field) {
         // Labels are indexed: bags whose labels do not match are passed over.
         places = snapshot.may_name(&topics, places, &|label| contains.is_in(label));
     }
-    let mut timeline = query.timeline_over(&places, &topics, TimeRange::ALL, Direction::Reverse);
+    let mut matchers: HashMap<*const TypeView, Result<PlanReader, Refusal>> = HashMap::new();
     let mut reached = None;
     // A type that cannot be searched fails the call only when no other type could be.
     let (mut n_searched, mut refusal) = (0u64, None);
     let mut failed = 0u64;
     let mut found_at = None;
-    while let Some(message) = timeline.next() {
-        reached = Some(message.log_time);
-        let view = query.view(&message.contents.declared, message.channel_index);
-        let matcher = matchers.entry(Arc::as_ptr(&view)).or_insert_with(|| {
-            matcher(&view, query.types.map().get(&view.type_name), search).map(PlanReader::new)
-        });
-        let plan = match matcher {
-            Ok(plan) => plan,
-            Err(why) => {
-                refusal.get_or_insert_with(|| why.clone());
-                continue;
+    let mut accounted = Ok(());
+    query.steps.expect(query.n_chunks(&places, &topics, TimeRange::ALL));
+    let mut windows = Windows::new(places);
+    while let Some((bags, range)) = windows.next(query, &snapshot, search, &topics, &mut n_searched)
+    {
+        let mut timeline = query.timeline_over(&bags, &topics, range, Direction::Reverse);
+        while let Some(message) = timeline.next() {
+            reached = Some(message.log_time);
+            let view = query.view(&message.contents.declared, message.channel_index);
+            let matcher = matchers.entry(Arc::as_ptr(&view)).or_insert_with(|| {
+                matcher(&view, query.types.map().get(&view.type_name), search).map(PlanReader::new)
+            });
+            let plan = match matcher {
+                Ok(plan) => plan,
+                Err(why) => {
+                    refusal.get_or_insert_with(|| why.clone());
+                    continue;
+                }
+            };
+            n_searched += 1;
+            let mut is_match = false;
+            let outcome = plan.read(message.payload, |_, value| {
+                is_match = is_match || search.condition.matches(&value);
+            });
+            failed += u64::from(outcome.is_err());
+            if is_match && take(query, &message)? {
+                // A newer match may lie in what could not be read.
+                found_at = Some(message.log_time);
+                break;
             }
-        };
-        n_searched += 1;
-        let mut is_match = false;
-        let outcome = plan.read(message.payload, |_, value| {
-            is_match = is_match || search.condition.matches(&value);
-        });
-        failed += u64::from(outcome.is_err());
-        if is_match && take(query, &message)? {
-            // A newer match may lie in what could not be read.
-            found_at = Some(message.log_time);
+        }
+        // What was passed over counts as covered.
+        let from = if timeline.report().was_stopped { reached } else { Some(range.start) };
+        reached =
+            from.map_or(reached, |from| Some(reached.map_or(from, |at: LogTime| at.min(from))));
+        let covered = reached.map(|reached| TimeRange::closed(reached, last));
+        accounted = query.account(timeline.report(), covered);
+        if found_at.is_some() || accounted.is_err() {
             break;
         }
     }
@@ -155,8 +171,6 @@ fn each_match(
     if let Some(refusal) = refusal.as_ref().filter(|_| n_searched > 0) {
         query.note(format!("some of {} could not be searched: {}", search.topic, refusal.detail()));
     }
-    let covered = reached.map(|reached| TimeRange::closed(reached, last));
-    let accounted = query.account(timeline.report(), covered);
     if found_at.is_some() {
         // What was found is an answer, also when the time has run out meanwhile.
         return Ok(());
@@ -179,8 +193,74 @@ fn each_match(
     }
 }
 
+/// So many bags are gone over at first, since the newest most often have it; then twice as many
+/// each time, up to the last number.
+const WINDOWS: std::ops::RangeInclusive<usize> = 8..=512;
+
+/// Bags in groups, the newest first, each with the stretch of time in which no bag of an older
+/// group has a message.
+struct Windows {
+    /// Those that are left, ascending.
+    places: Vec<u32>,
+    size: usize,
+    /// Bags of newer groups that reach into older ones.
+    carried: Vec<u32>,
+    /// Where the group before began.
+    end: LogTime,
+    is_over: bool,
+}
+
+impl Windows {
+    fn new(places: Vec<u32>) -> Self {
+        let size = *WINDOWS.start();
+        Self { places, size, carried: Vec::new(), end: TimeRange::ALL.end, is_over: false }
+    }
+
+    /// The next group, without the bags that have no match when there are many. Messages of these
+    /// are added to `n_searched`.
+    fn next(
+        &mut self,
+        query: &mut Query<'_>,
+        snapshot: &Snapshot,
+        search: &Search,
+        topics: &[&TopicSummary],
+        n_searched: &mut u64,
+    ) -> Option<(Vec<u32>, TimeRange)> {
+        if self.is_over {
+            return None;
+        }
+        let start = self.places.len().saturating_sub(self.size);
+        let mut bags = self.places.split_off(start);
+        // The first group is small: it is read in order, and most often has the answer.
+        if self.size > *WINDOWS.start() {
+            let (kept, cost) = Sieve::new(query, snapshot, search, topics).keep(&bags);
+            query.steps.add(cost.chunks, query.context);
+            query.stats.bags_opened += cost.bags;
+            query.stats.chunks_read += cost.chunks;
+            query.stats.messages_scanned += cost.messages;
+            *n_searched += cost.compared;
+            bags = kept;
+        }
+        bags.append(&mut self.carried);
+        bags.sort_unstable();
+        let older = self.places.last().and_then(|place| snapshot.latest_up_to(*place));
+        let begin = older.map_or(LogTime::ZERO, |older| older.saturating_add_ns(1));
+        let range = TimeRange::new(begin.min(self.end), self.end);
+        self.is_over = self.places.is_empty();
+        self.carried.clone_from(&bags);
+        self.carried.retain(|place| snapshot.span(*place).is_some_and(|(first, _)| first < begin));
+        self.end = range.start;
+        self.size = (self.size * 2).min(*WINDOWS.end());
+        Some((bags, range))
+    }
+}
+
 /// The program that reaches what the condition looks at in one type.
-fn matcher(view: &TypeView, paths: Option<&TypePaths>, search: &Search) -> Result<Plan, Refusal> {
+pub(crate) fn matcher(
+    view: &TypeView,
+    paths: Option<&TypePaths>,
+    search: &Search,
+) -> Result<Plan, Refusal> {
     let schema = view.schema.as_ref().map_err(|reason| {
         Refusal::new(ErrorCode::DecodeFailed, format!("{}: {reason}", search.topic))
     })?;
