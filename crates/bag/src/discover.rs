@@ -4,6 +4,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use crate::FileIdentity;
@@ -18,6 +19,19 @@ pub struct Discovery {
     pub files: Vec<FoundFile>,
     /// What bears the name of a recording, or is a folder, and cannot be looked at.
     pub rejected: Vec<Rejected>,
+    /// The folders that were listed, as they were before.
+    pub folders: Vec<FoundFolder>,
+}
+
+/// A folder that was listed. When nothing of it has changed since, no file came or went.
+#[derive(Debug, Clone)]
+pub struct FoundFolder {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// What the file system said of it before it was listed.
+    pub identity: FileIdentity,
+    /// When it was listed, by the wall clock, in nanoseconds since the epoch.
+    pub listed_ns: i64,
 }
 
 /// A file that may be a recording.
@@ -55,6 +69,14 @@ pub fn discover(root: &Path) -> Discovery {
 fn visit(folder: &Path, depth: usize, found: &mut Discovery) {
     if depth > MAX_DEPTH {
         return found.reject(folder, format!("nested more than {MAX_DEPTH} folders deep"));
+    }
+    let listed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    if let Ok(metadata) = fs::symlink_metadata(folder) {
+        found.folders.push(FoundFolder {
+            path: folder.to_owned(),
+            identity: FileIdentity::of(&metadata),
+            listed_ns: i64::try_from(listed.as_nanos()).unwrap_or(i64::MAX),
+        });
     }
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -29,7 +29,7 @@ pub use contents::{
     Channel, Chunk, ChunkChannel, Compression, Contents, Damage, Declarations, Ending, Losses,
     Schema, Verdict,
 };
-pub use discover::{Discovery, FoundFile, Rejected, discover, run_key};
+pub use discover::{Discovery, FoundFile, FoundFolder, Rejected, discover, run_key};
 pub use error::{BagError, DamageKind};
 pub use identity::{ContentMark, FileIdentity};
 pub use mcap::{

@@ -11,6 +11,7 @@ mod bags;
 mod catalog;
 mod disk;
 mod error;
+mod listing;
 mod log;
 mod path_key;
 mod place;

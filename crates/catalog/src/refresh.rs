@@ -19,6 +19,7 @@ use ros2_memory_index::{BagEntry, Indexer};
 use crate::{
     Settings, Snapshot, Store,
     bags::Bags,
+    listing::Listing,
     path_key::{PathKey, bytes_of},
     snapshot::Given,
 };
@@ -77,6 +78,7 @@ pub(crate) struct Known {
     refused: HashMap<PathBuf, (Option<FileIdentity>, String)>,
     /// What was logged of files that cannot be indexed.
     complaints: HashMap<PathBuf, String>,
+    listing: Listing,
     /// How many refused files the last shown state had; `None` before the first.
     shown_refused: Option<usize>,
 }
@@ -95,6 +97,7 @@ impl Known {
             bags: Bags::new(loaded),
             refused: HashMap::new(),
             complaints: HashMap::new(),
+            listing: Listing::default(),
             shown_refused: None,
         }
     }
@@ -118,7 +121,17 @@ impl Known {
         show: &mut dyn FnMut(Snapshot),
         stop: &(dyn Fn() -> bool + Sync),
     ) -> RefreshReport {
+        // A file that may be read another time is tried at each look.
+        let is_settled = self.refused.values().all(|(identity, _)| identity.is_some());
+        if is_settled
+            && self.settings.include_active
+            && self.shown_refused.is_some()
+            && let Some(changed) = self.listing.changed()
+        {
+            return self.refresh_changed(&changed, show, stop);
+        }
         let discovery = discover(&self.settings.bag_dir);
+        self.listing = Listing::of(&discovery);
         let mut report = RefreshReport { known: self.bags.n_bags(), ..RefreshReport::default() };
         let root = self.settings.bag_dir.clone();
         if let Some(rejected) = discovery.rejected.iter().find(|rejected| rejected.path == root) {
@@ -166,6 +179,35 @@ impl Known {
             self.shown_refused = Some(report.refused);
         }
         report
+    }
+
+    /// As [`Self::refresh`] where no file came or went and these may have changed.
+    fn refresh_changed(
+        &mut self,
+        changed: &[(Arc<Path>, FileIdentity)],
+        show: &mut dyn FnMut(Snapshot),
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> RefreshReport {
+        let root = self.settings.bag_dir.clone();
+        let mut work: Vec<(Arc<Path>, FileIdentity)> = Vec::new();
+        for (path, identity) in changed {
+            let path: Arc<Path> = relative(&root, path).into();
+            self.refused.remove(&*path);
+            if !self.bags.knows(&path, *identity, &self.settings.indexed) {
+                work.push((path, *identity));
+            }
+        }
+        let indexed = if work.is_empty() {
+            0
+        } else {
+            let n_indexed = self.index(&work, self.bags.n_bags(), show, stop);
+            self.save();
+            show(self.snapshot(None));
+            n_indexed
+        };
+        self.shown_refused = Some(self.refused.len());
+        let (known, refused) = (self.bags.n_bags(), self.refused.len());
+        RefreshReport { indexed, vanished: 0, refused, known }
     }
 
     fn progress(&self, total: usize) -> IndexProgress {
@@ -234,7 +276,9 @@ impl Known {
     fn take_in(&mut self, path: &Path, identity: FileIdentity, outcome: Result<BagEntry, Failure>) {
         match outcome {
             Ok(entry) => {
-                self.complaints.remove(path);
+                if !self.complaints.is_empty() {
+                    self.complaints.remove(path);
+                }
                 note_damage(&entry);
                 self.bags.insert(entry);
             }

@@ -217,7 +217,7 @@ impl TopicLabels {
     pub(crate) fn finish(self) -> Option<Sightings> {
         let Self { channel, mut times, labels, is_complete, has_other_values, has_label_paths } =
             self;
-        if !has_label_paths && labels.is_empty() {
+        if !has_label_paths && labels.is_empty() && has_other_values {
             return None;
         }
         let mut labels: Vec<_> = labels.into_iter().collect();

@@ -43,8 +43,11 @@ impl TopicPostings {
                 Some(list) => list,
                 None => self.labels.entry(label.clone()).or_default(),
             };
-            // Ascending as they must be: one that is not would be left out.
-            list.extend(ordinals.iter().filter_map(|ordinal| base.checked_add(*ordinal)));
+            let numbers = ordinals.iter().filter_map(|ordinal| base.checked_add(*ordinal));
+            // Behind all that are there; ordinals that do not ascend were never taken.
+            if list.append(numbers).is_err() {
+                self.incomplete.insert(row);
+            }
         }
         if !sightings.is_complete {
             self.incomplete.insert(row);
