@@ -403,7 +403,8 @@ impl Bags {
             row: *row,
             is_gone: *is_gone,
         });
-        let all: Vec<LogEntry<'_>> = bags.chain(gone).chain(dead).collect();
+        // What went first: a file of that name may be there again.
+        let all: Vec<LogEntry<'_>> = gone.chain(dead).chain(bags).collect();
         store.append(tail, &all)?;
         for entry in &fresh {
             self.unsaved.bags.remove(&entry.path);
@@ -469,6 +470,10 @@ impl Bags {
                 }
             }
         }
+        self.summaries
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|number, _| !old.contains(number));
         self.segments.retain(|known| !old.contains(&known.number));
         self.dead.retain(|number, _| !old.contains(number));
         self.segments.push(segment);

@@ -121,6 +121,10 @@ impl Known {
         show: &mut dyn FnMut(Snapshot),
         stop: &(dyn Fn() -> bool + Sync),
     ) -> RefreshReport {
+        if let Some(loaded) = self.store.try_take_over() {
+            // What the writer before knew last counts; what it did not is found to be new.
+            (self.bags, self.listing) = (Bags::new(loaded), Listing::default());
+        }
         // A file that may be read another time is tried at each look.
         let is_settled = self.refused.values().all(|(identity, _)| identity.is_some());
         if is_settled
@@ -302,7 +306,6 @@ impl Known {
     /// Writes down what is new. Bags that are still being written are not: they change with
     /// every refresh.
     fn save(&mut self) {
-        self.store.try_take_over();
         let now = SystemTime::now();
         let is_settled =
             |entry: &BagEntry| entry.contents.is_closed() || age(entry.identity, now) > ACTIVE_FOR;

@@ -115,37 +115,7 @@ impl Store {
     /// whole is left out, and said in [`Loaded::damage`].
     pub fn open(dir: &Path) -> Result<(Self, Loaded), CatalogError> {
         let lock = disk::take_lock(dir);
-        let mut loaded = Loaded::default();
-        let mut manifest = match Manifest::read(dir) {
-            Ok(manifest) => manifest,
-            Err(reason) => {
-                loaded.damage = Some(reason);
-                Manifest::default()
-            }
-        };
-        manifest.sealed.retain(|number| {
-            let opened = open_regular(&segment_path(dir, *number))
-                .map_err(|error| error.to_string())
-                .and_then(|file| sealed::open(file, *number, &mut loaded.declared));
-            match opened {
-                Ok(segment) => {
-                    loaded.segments.push(Arc::new(segment));
-                    true
-                }
-                Err(reason) => {
-                    loaded.damage = Some(format!("segment {number} cannot be read: {reason}"));
-                    false
-                }
-            }
-        });
-        if let Some(number) = manifest.log {
-            match read_regular(&segment_path(dir, number)) {
-                Ok(bytes) => LoadedLog { number, loaded: &mut loaded }.read(&bytes),
-                Err(error) => {
-                    loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
-                }
-            }
-        }
+        let (manifest, loaded) = read(dir);
         let store = Self { dir: dir.to_owned(), lock, manifest, log: None, next_in_memory: 0 };
         Ok((store, loaded))
     }
@@ -172,16 +142,17 @@ impl Store {
         self.lock.is_some()
     }
 
-    /// Tries to become the writer after another one ended. What that one wrote stays on disk until
-    /// this process writes, from what it knows itself.
-    ///
-    /// Returns whether this process has just become it.
-    pub fn try_take_over(&mut self) -> bool {
+    /// Tries to become the writer after another one ended. Returns what that one has left on disk:
+    /// segments that were read before may be gone from there.
+    pub fn try_take_over(&mut self) -> Option<Loaded> {
         if self.lock.is_some() || self.dir.as_os_str().is_empty() {
-            return false;
+            return None;
         }
         self.lock = disk::take_lock(&self.dir);
-        self.lock.is_some()
+        self.lock.as_ref()?;
+        let (manifest, loaded) = read(&self.dir);
+        (self.manifest, self.log) = (manifest, None);
+        Some(loaded)
     }
 
     /// The process that holds the lock, as it wrote itself down.
@@ -282,10 +253,6 @@ impl Store {
             drop(fs::remove_file(&path));
             return Err(error);
         }
-        for number in old {
-            // One that stays is never read again.
-            drop(fs::remove_file(segment_path(&self.dir, *number)));
-        }
         Ok(Arc::new(segment))
     }
 
@@ -323,19 +290,22 @@ impl Store {
     ///
     /// [`CatalogError::Io`] when writing fails.
     pub(crate) fn clear(&mut self) -> Result<(), CatalogError> {
-        let old = std::mem::take(&mut self.manifest.sealed);
-        self.begin_log(Tail { entries: &[], gone: &[], dead: &HashMap::new() })?;
-        for number in old {
-            drop(fs::remove_file(segment_path(&self.dir, number)));
-        }
-        Ok(())
+        self.manifest.sealed.clear();
+        self.begin_log(Tail { entries: &[], gone: &[], dead: &HashMap::new() })
     }
 
+    /// Takes note of a manifest that was written, and deletes the segments that it does not name:
+    /// old ones, and what a crash has left.
     fn replace_manifest(&mut self, manifest: Manifest) {
-        let old = std::mem::replace(&mut self.manifest, manifest);
-        if let Some(log) = old.log {
-            // A log that stays is never read again.
-            drop(fs::remove_file(segment_path(&self.dir, log)));
+        self.manifest = manifest;
+        for file in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            let name = file.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix("segment-"));
+            let number = number.and_then(|number| number.parse::<u64>().ok());
+            if number.is_some_and(|number| self.manifest.numbers().all(|named| named != number)) {
+                // One that stays is never read.
+                drop(fs::remove_file(file.path()));
+            }
         }
     }
 
@@ -364,6 +334,42 @@ impl<'t> Tail<'t> {
         let dead: Vec<LogEntry<'t>> = dead.collect();
         gone.chain(entries).chain(dead)
     }
+}
+
+/// What a catalog folder holds: the manifest, without segments that cannot be read, and the rest.
+fn read(dir: &Path) -> (Manifest, Loaded) {
+    let mut loaded = Loaded::default();
+    let mut manifest = match Manifest::read(dir) {
+        Ok(manifest) => manifest,
+        Err(reason) => {
+            loaded.damage = Some(reason);
+            Manifest::default()
+        }
+    };
+    manifest.sealed.retain(|number| {
+        let opened = open_regular(&segment_path(dir, *number))
+            .map_err(|error| error.to_string())
+            .and_then(|file| sealed::open(file, *number, &mut loaded.declared));
+        match opened {
+            Ok(segment) => {
+                loaded.segments.push(Arc::new(segment));
+                true
+            }
+            Err(reason) => {
+                loaded.damage = Some(format!("segment {number} cannot be read: {reason}"));
+                false
+            }
+        }
+    });
+    if let Some(number) = manifest.log {
+        match read_regular(&segment_path(dir, number)) {
+            Ok(bytes) => LoadedLog { number, loaded: &mut loaded }.read(&bytes),
+            Err(error) => {
+                loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
+            }
+        }
+    }
+    (manifest, loaded)
 }
 
 /// A path out of its bytes in a log.

@@ -94,5 +94,8 @@ fn is_label(leaf: &Value<'_>, label: &str) -> bool {
 
 fn point(value: &Value<'_>) -> Option<[f64; 3]> {
     let part = |name: &str| value.field(name).and_then(Value::as_f64);
-    Some([part("x")?, part("y")?, part("z").unwrap_or(0.0)])
+    let point = [part("x")?, part("y")?, part("z").unwrap_or(0.0)];
+    // A detector without a depth for it says that it lies in the lens, or nowhere.
+    let is_somewhere = point.iter().all(|x| x.is_finite()) && point.iter().any(|x| *x != 0.0);
+    is_somewhere.then_some(point)
 }

@@ -38,6 +38,8 @@ struct Seen {
     bag: String,
     log_time: LogTime,
     stamp: Option<LogTime>,
+    /// Whether it is one of the elements of the message, not only a name in a text.
+    has_element: bool,
     score: Option<f64>,
     bounds: Option<Json>,
     /// In which frame, and where.
@@ -160,8 +162,8 @@ fn put_position(
         let range = TimeRange::closed(start, sighting.time);
         let snapshot = query.snapshot.clone();
         for other in snapshot.sightings_back(&Wanted::Label(label.clone()), &[], range).take(32) {
-            // A topic that gave none will give none.
-            if other.topic == sighting.topic {
+            // Of a list of names no message will say where.
+            if seen.is_some_and(|seen| !seen.has_element && seen.topic == other.topic) {
                 continue;
             }
             let Ok(Some(seen)) = look(query, &other, label) else { continue };
@@ -248,6 +250,7 @@ fn in_message(query: &mut Query<'_>, message: &Message<'_>, label: &str) -> Opti
         bag: String::new(),
         log_time: message.log_time,
         stamp,
+        has_element: false,
         score: None,
         bounds: None,
         position: None,
@@ -259,6 +262,7 @@ fn in_message(query: &mut Query<'_>, message: &Message<'_>, label: &str) -> Opti
         score(a).total_cmp(&score(b))
     });
     if let Some(element) = surest {
+        seen.has_element = true;
         seen.score = element.score;
         let mut writer = JsonWriter::new(query.json);
         seen.bounds = element.bounds().map(|bounds| writer.value(bounds));

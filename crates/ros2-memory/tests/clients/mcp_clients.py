@@ -27,6 +27,7 @@ import matches
 import messages
 import motion
 import refusals
+import seen
 import surface
 from ledger import Ledger
 from memory import Memory
@@ -43,6 +44,7 @@ async def ask_everything(connection, truth, ledger):
     await messages.check(memory, truth)
     await motion.check(memory, truth)
     await matches.check(memory, truth)
+    await seen.check(memory, truth)
     await refusals.check(memory, truth)
     surface.check_all_were_called(memory)
 
