@@ -83,7 +83,14 @@ fn visit(folder: &Path, depth: usize, found: &mut Discovery) {
         Err(error) => return found.reject(folder, format!("cannot list the folder: {error}")),
     };
     let mut folders = Vec::new();
-    for entry in entries.flatten() {
+    for entry in entries {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                found.reject(folder, format!("cannot list all of the folder: {error}"));
+                continue;
+            }
+        };
         if entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;
         }
@@ -96,9 +103,15 @@ fn visit(folder: &Path, depth: usize, found: &mut Discovery) {
                 found.reject(&path, "a link; links are not followed".to_owned());
             } else if !kind.is_file() {
                 found.reject(&path, "not a regular file".to_owned());
-            } else if let Ok(metadata) = entry.metadata() {
-                let identity = FileIdentity::of(&metadata);
-                found.files.push(FoundFile { path: path.into(), identity });
+            } else {
+                match entry.metadata() {
+                    Ok(metadata) => {
+                        let identity = FileIdentity::of(&metadata);
+                        found.files.push(FoundFile { path: path.into(), identity });
+                    }
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    Err(error) => found.reject(&path, format!("cannot look at it: {error}")),
+                }
             }
         }
     }

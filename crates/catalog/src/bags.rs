@@ -9,15 +9,23 @@ use std::{
 use ros2_memory_bag::{Contents, Declarations, FileIdentity};
 use ros2_memory_index::{BagEntry, IndexedMark, IndexedTypes};
 
+use self::copies::{Content, Copies};
 use crate::{
     CatalogError, Loaded, Store,
+    disk::MAX_NUMBER,
     log::LogEntry,
     path_key::{PathKey, bytes_of},
-    segment::{Dead, Segment, rows::RowFlags, sealed::SegmentWriter, summary::Summary},
+    segment::{
+        Dead, Segment,
+        rows::{Row, RowFlags},
+        sealed::SegmentWriter,
+        summary::Summary,
+    },
     snapshot::Shown,
     store::Tail,
 };
 
+mod copies;
 #[cfg(test)]
 mod tests;
 
@@ -37,10 +45,16 @@ pub(crate) struct Limits {
 const MAX_ALIASES: usize = 1000;
 const LIMITS: Limits = Limits { seal_at: 1024, merge_at: 8, large: 4096 };
 
+/// How many rows of a segment are gone, and how many replaced.
+type NDead = [u64; 2];
+
 /// Every bag that is known.
 #[derive(Debug)]
 pub(crate) struct Bags {
     limits: Limits,
+    /// With this many new bags they are sealed: as the limits say, or later after a failure.
+    seal_at: usize,
+    needs_a_full_look: bool,
     /// By the start time of their first bags.
     segments: Vec<Arc<Segment>>,
     dead: HashMap<u64, Arc<Dead>>,
@@ -51,15 +65,16 @@ pub(crate) struct Bags {
     /// Where every bag is whose file exists. Filled when the folder is looked through for the
     /// first time: an answer from the catalog alone does not need it.
     files: Option<HashMap<PathKey, File>>,
-    /// The last bags of their paths whose files are gone: one that comes back is known again.
-    gone_files: HashMap<PathKey, File>,
+    /// What is known by its size and mark, wherever it lies: a file that is moved, copied or back
+    /// from a disk that was away is the same bag.
+    copies: Copies,
     /// What changed since the log was last written.
     unsaved: Unsaved,
     declared: HashSet<Arc<Declarations>>,
     /// For each of the declarations that indexers brought, those that are shared.
     aliases: HashMap<usize, [Arc<Declarations>; 2]>,
     /// The totals of segments with dead rows, as of so many of these.
-    summaries: Mutex<HashMap<u64, (u64, Arc<Summary>)>>,
+    summaries: Mutex<HashMap<u64, (NDead, Arc<Summary>)>>,
     /// What the configuration in force makes of declarations.
     marks: Mutex<HashMap<usize, IndexedMark>>,
 }
@@ -77,7 +92,14 @@ struct Unsaved {
 #[derive(Debug, Clone, Copy)]
 struct File {
     identity: FileIdentity,
+    content: Content,
     at: Place,
+}
+
+impl File {
+    fn in_tail(entry: &BagEntry) -> Self {
+        Self { identity: entry.identity, content: Content::of(entry), at: Place::Tail }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,16 +115,18 @@ impl Bags {
     }
 
     pub(crate) fn with_limits(loaded: Loaded, limits: Limits) -> Self {
-        let Loaded { mut segments, dead, tail, gone, declared, damage } = loaded;
+        let Loaded { mut segments, dead, tail, gone, declared, damage, .. } = loaded;
         sort_segments(&mut segments);
         Self {
             limits,
+            seal_at: limits.seal_at,
+            needs_a_full_look: false,
             segments,
             dead: dead.into_iter().map(|(number, dead)| (number, Arc::new(dead))).collect(),
             tail,
             gone,
             files: None,
-            gone_files: HashMap::new(),
+            copies: Copies::default(),
             unsaved: Unsaved { all: damage.is_some(), ..Unsaved::default() },
             declared,
             aliases: HashMap::new(),
@@ -121,15 +145,21 @@ impl Bags {
     }
 
     fn n_live(&self, segment: &Segment) -> u64 {
-        let rows = &segment.index.rows;
-        let gone = rows.iter().filter(|row| row.flags.has(RowFlags::GONE)).count();
-        let dead = self.dead.get(&segment.number).map_or(0, |dead| dead.len());
-        ((rows.len() - gone) as u64).saturating_sub(dead)
+        let dead = self.dead.get(&segment.number);
+        let is_live = |(number, row): &(u32, &Row)| {
+            !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
+        };
+        (0..).zip(&segment.index.rows).filter(is_live).count() as u64
     }
 
     /// Whether there are enough new bags to seal them.
     pub(crate) fn is_full(&self) -> bool {
-        self.tail.len() + self.gone.len() >= self.limits.seal_at
+        self.tail.len() + self.gone.len() >= self.seal_at
+    }
+
+    /// Whether something that is known to be there has to be looked for anew.
+    pub(crate) fn needs_a_full_look(&mut self) -> bool {
+        std::mem::take(&mut self.needs_a_full_look)
     }
 
     /// The newest entry of a path, unless it is sealed: what is sealed does not grow.
@@ -166,13 +196,19 @@ impl Bags {
         *marks.entry(place).or_insert_with(|| indexed.mark(declared)) == mark
     }
 
-    /// Takes note of the bags whose files are gone; returns how many there are.
-    pub(crate) fn drop_vanished(&mut self, found: &HashMap<PathKey, FileIdentity>) -> usize {
+    /// Takes note of the bags whose files are gone; returns how many there are. What lies under a
+    /// `hidden` path is not gone.
+    pub(crate) fn drop_vanished(
+        &mut self,
+        found: &HashMap<PathKey, FileIdentity>,
+        hidden: &[&Path],
+    ) -> usize {
         self.look_up_files();
         let files = self.files.iter().flatten();
         let vanished: Vec<Arc<Path>> = files
             .map(|(path, _)| path)
             .filter(|path| !found.contains_key(*path))
+            .filter(|path| !hidden.iter().any(|hidden| path.0.starts_with(hidden)))
             .map(|path| path.0.clone())
             .collect();
         for path in &vanished {
@@ -188,26 +224,27 @@ impl Bags {
 
     pub(crate) fn remove(&mut self, path: &Path, is_gone: bool) {
         let files = self.files.as_mut();
-        let Some((path, file)) = files.and_then(|files| files.remove_entry(bytes_of(path))) else {
+        let Some((PathKey(path), file)) =
+            files.and_then(|files| files.remove_entry(bytes_of(path)))
+        else {
             return;
         };
-        let PathKey(path) = path;
+        // Where a copy of it is left, nothing of it has gone.
+        let is_gone = self.copies.subtract(file.content) && is_gone;
         if is_gone {
-            self.gone_files.insert(PathKey(path.clone()), file);
+            self.copies.set_gone(file.content, file.at);
         }
         match file.at {
             Place::Tail => {
                 let entry = self.tail.remove(&path);
+                // What the log has not is written with all of it.
+                let was_saved = !self.unsaved.bags.remove(&path);
                 if is_gone {
                     self.gone.extend(entry);
-                    if self.unsaved.bags.remove(&path) {
-                        // The log has nothing of it yet.
-                        self.unsaved.all = true;
-                    } else {
-                        self.unsaved.gone.push(path);
-                    }
+                }
+                if is_gone && was_saved {
+                    self.unsaved.gone.push(path);
                 } else {
-                    self.unsaved.bags.remove(&path);
                     self.unsaved.all = true;
                 }
             }
@@ -230,34 +267,37 @@ impl Bags {
     /// Takes in what a bag holds, in place of what was known of its path.
     pub(crate) fn insert(&mut self, entry: BagEntry) {
         let entry = Arc::new(self.share_declarations(entry));
-        let file = File { identity: entry.identity, at: Place::Tail };
         let path = entry.path.clone();
+        let file = File::in_tail(&entry);
         let files = self.files.get_or_insert_default();
-        if let Some(File { at: Place::Sealed(number, row), .. }) =
-            files.insert(PathKey(path.clone()), file)
-        {
-            self.bury(number, row, false);
+        if let Some(before) = files.insert(PathKey(path.clone()), file) {
+            self.copies.subtract(before.content);
+            if let Place::Sealed(number, row) = before.at {
+                self.bury(number, row, false);
+            }
         }
-        self.bring_back(&path, entry.identity);
+        self.bring_back(&entry);
         self.tail.insert(path.clone(), entry);
         self.unsaved.bags.insert(path);
     }
 
-    /// Takes back that a file is gone when the same file is there again.
-    fn bring_back(&mut self, path: &Arc<Path>, identity: FileIdentity) {
-        let Some(file) =
-            self.gone_files.get(bytes_of(path)).filter(|file| file.identity == identity)
-        else {
-            return;
-        };
-        match file.at {
-            Place::Tail => {
-                self.gone.retain(|gone| gone.path != *path || gone.identity != identity);
-                self.unsaved.all = true;
-            }
-            Place::Sealed(number, row) => self.bury(number, row, false),
+    /// Takes back that a bag is gone when it is there again, wherever it lies now: whole, or grown
+    /// since, when it was still being written.
+    fn bring_back(&mut self, entry: &BagEntry) {
+        let content = Content::of(entry);
+        let gone = self.copies.add(content);
+        let n_before = self.gone.len();
+        self.gone.retain(|gone| {
+            let known = Content::of(gone);
+            let is_first_part = !gone.contents.is_closed()
+                && gone.identity.may_have_grown_into(&entry.identity)
+                && known.first == content.first;
+            known != content && !is_first_part
+        });
+        self.unsaved.all |= self.gone.len() < n_before;
+        if let Some(Place::Sealed(number, row)) = gone {
+            self.bury(number, row, false);
         }
-        self.gone_files.remove(bytes_of(path));
     }
 
     /// The splits of a session declare the same: they share one copy of it.
@@ -288,7 +328,18 @@ impl Bags {
             return;
         }
         let mut files: HashMap<PathKey, File> = HashMap::with_capacity(self.n_bags());
+        let mut copies = Copies::default();
         let mut lost = Vec::new();
+        let mut know = |path: PathKey, file: File| {
+            copies.add(file.content);
+            let before = files.insert(path, file)?;
+            copies.subtract(before.content);
+            match before.at {
+                Place::Sealed(number, row) => Some((number, row)),
+                Place::Tail => None,
+            }
+        };
+        let mut gone = Vec::new();
         for segment in &self.segments {
             let dead = self.dead.get(&segment.number);
             let identities = segment.identities();
@@ -300,15 +351,13 @@ impl Bags {
                     || dead.is_some_and(|dead| dead.gone.contains(row));
                 let at = Place::Sealed(segment.number, row);
                 match identity {
-                    Ok((path, identity)) if is_gone => {
-                        self.gone_files.insert(path.as_path().into(), File { identity, at });
+                    Ok((_, identity, mark)) if is_gone => {
+                        gone.push((Content::of_row(of, identity, mark), at));
                     }
-                    Ok((path, identity)) => {
-                        if let Some(File { at: Place::Sealed(number, row), .. }) =
-                            files.insert(path.as_path().into(), File { identity, at })
-                        {
-                            lost.push((number, row));
-                        }
+                    Ok((path, identity, mark)) => {
+                        let content = Content::of_row(of, identity, mark);
+                        let file = File { identity, content, at };
+                        lost.extend(know(path.as_path().into(), file));
                     }
                     Err(_) if is_gone => {}
                     Err(reason) => {
@@ -318,19 +367,16 @@ impl Bags {
                 }
             }
         }
-        for entry in &self.gone {
-            let file = File { identity: entry.identity, at: Place::Tail };
-            self.gone_files.insert(PathKey(entry.path.clone()), file);
-        }
         for entry in self.tail_by_path() {
-            let file = File { identity: entry.identity, at: Place::Tail };
-            if let Some(File { at: Place::Sealed(number, row), .. }) =
-                files.insert(PathKey(entry.path.clone()), file)
-            {
-                lost.push((number, row));
-            }
+            lost.extend(know(PathKey(entry.path.clone()), File::in_tail(&entry)));
         }
-        self.files = Some(files);
+        for entry in &self.gone {
+            gone.push((Content::of(entry), Place::Tail));
+        }
+        for (content, at) in gone {
+            copies.set_gone(content, at);
+        }
+        (self.files, self.copies) = (Some(files), copies);
         for (number, row) in lost {
             self.bury(number, row, false);
         }
@@ -346,17 +392,23 @@ impl Bags {
         store: &mut Store,
         is_settled: &dyn Fn(&BagEntry) -> bool,
     ) -> Result<(), CatalogError> {
-        let is_in_memory = store.dir().as_os_str().is_empty();
-        if !is_in_memory && !store.is_writer() {
-            return Ok(());
-        }
+        // Who may not write keeps what is new in memory, until it may: then it begins anew.
+        let is_in_memory = !store.is_writer();
+        let mut sealed = Ok(());
         if self.is_full() {
-            self.seal(store, is_settled, is_in_memory)?;
+            sealed = self.seal(store, is_settled, is_in_memory);
+            // After a failure not at once again.
+            self.seal_at = match sealed {
+                Ok(()) => self.limits.seal_at,
+                Err(_) => (self.tail.len() + self.gone.len()).saturating_mul(2),
+            };
         }
         if is_in_memory {
-            return Ok(());
+            self.unsaved = Unsaved::default();
+            return sealed;
         }
         self.append(store, is_settled)?;
+        sealed?;
         while self.merge(store, is_settled)? {}
         Ok(())
     }
@@ -459,14 +511,17 @@ impl Bags {
     fn place(&mut self, segment: Arc<Segment>, old: &[u64]) {
         if let Some(files) = &mut self.files {
             for ((row, of), identity) in (0..).zip(&segment.index.rows).zip(segment.identities()) {
-                // What was just written can be read.
-                let Ok((path, identity)) = identity else { continue };
-                let file = File { identity, at: Place::Sealed(segment.number, row) };
-                let path = PathKey::from(path.as_path());
-                if !of.flags.has(RowFlags::GONE) {
-                    files.insert(path, file);
-                } else if self.gone_files.get(&path).is_some_and(|gone| gone.identity == identity) {
-                    self.gone_files.insert(path, file);
+                let at = Place::Sealed(segment.number, row);
+                match identity {
+                    Ok((_, identity, mark)) if of.flags.has(RowFlags::GONE) => {
+                        self.copies.set_gone(Content::of_row(of, identity, mark), at);
+                    }
+                    Ok((path, identity, mark)) => {
+                        let content = Content::of_row(of, identity, mark);
+                        files.insert(path.as_path().into(), File { identity, content, at });
+                    }
+                    // What was just written cannot be read.
+                    Err(_) => self.needs_a_full_look = true,
                 }
             }
         }
@@ -486,7 +541,13 @@ impl Bags {
         store: &mut Store,
         is_settled: &dyn Fn(&BagEntry) -> bool,
     ) -> Result<bool, CatalogError> {
-        let is_small = |segment: &&Arc<Segment>| segment.n_rows() < self.limits.large;
+        let n_used = |segment: &Segment| {
+            let replaced = self.dead.get(&segment.number).map_or(0, |dead| dead.replaced.len());
+            u64::from(segment.n_rows()).saturating_sub(replaced)
+        };
+        let is_small = |segment: &&Arc<Segment>| {
+            n_used(segment) < self.limits.large.into() && segment.number <= MAX_NUMBER
+        };
         let small: Vec<Arc<Segment>> =
             self.segments.iter().filter(is_small).take(self.limits.merge_at).cloned().collect();
         if small.len() < self.limits.merge_at {
@@ -509,15 +570,17 @@ impl Bags {
         let mut dead = self.dead_rows();
         dead.retain(|number, _| !old.contains(number));
         let tail = Tail { entries: &entries, gone: &self.gone, dead: &dead };
+        let mut n_left_out = 0;
         let segment = store.seal(&old, tail, &mut self.declared, |writer| {
             let first = |(segment, row, _): &(&Arc<Segment>, u32, bool)| {
                 segment.row(*row).map(|row| row.first)
             };
             for together in rows.chunk_by(|a, b| first(a) == first(b)) {
-                write_together(writer, together)?;
+                n_left_out += write_together(writer, together)?;
             }
             Ok(())
         })?;
+        self.needs_a_full_look |= n_left_out > 0;
         self.place(segment, &old);
         Ok(true)
     }
@@ -543,9 +606,10 @@ impl Bags {
         if dead.len() == 0 {
             return segment.index.summary.clone();
         }
+        let counts = [dead.gone.len(), dead.replaced.len()];
         let mut summaries = self.summaries.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((n_dead, summary)) = summaries.get(&segment.number)
-            && *n_dead == dead.len()
+            && *n_dead == counts
         {
             return summary.clone();
         }
@@ -553,26 +617,27 @@ impl Bags {
             tracing::warn!(segment = segment.number, reason, "totals may count too much");
             segment.index.summary.clone()
         });
-        summaries.insert(segment.number, (dead.len(), summary.clone()));
+        summaries.insert(segment.number, (counts, summary.clone()));
         summary
     }
 }
 
-/// Writes bags that start together, by path.
+/// Writes bags that start together, by path; returns how many could not be read.
 fn write_together(
     writer: &mut SegmentWriter,
     together: &[(&Arc<Segment>, u32, bool)],
-) -> std::io::Result<()> {
+) -> std::io::Result<usize> {
     let mut entries = Vec::with_capacity(together.len());
     for (segment, row, is_gone) in together {
         match segment.entry(*row) {
             Ok(entry) => entries.push((entry, *is_gone)),
-            // Its file, when it is there, is found to be unknown at the next start.
+            // Its file, when it is there, is found to be unknown at the next full look.
             Err(reason) => tracing::warn!(segment = segment.number, row, reason, "left out"),
         }
     }
     entries.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
-    entries.iter().try_for_each(|(entry, is_gone)| writer.add(entry, *is_gone))
+    entries.iter().try_for_each(|(entry, is_gone)| writer.add(entry, *is_gone))?;
+    Ok(together.len() - entries.len())
 }
 
 fn sort_segments(segments: &mut [Arc<Segment>]) {

@@ -1,4 +1,5 @@
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{self, JoinHandle},
@@ -253,7 +254,9 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
         }
         let began = Instant::now();
         let mut show = |snapshot| shared.lock().snapshot = Arc::new(snapshot);
-        let report = known.refresh(&mut show, &|| shared.lock().is_stopping);
+        // The second line behind code that has no panic: answers go on from what was known.
+        let look = AssertUnwindSafe(|| known.refresh(&mut show, &|| shared.lock().is_stopping));
+        let report = catch_unwind(look).unwrap_or_default();
         let took = began.elapsed();
         let other_writer = known.other_writer();
         let mut state = shared.lock();

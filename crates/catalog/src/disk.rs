@@ -28,6 +28,20 @@ pub(crate) fn segment_path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("segment-{number:08}"))
 }
 
+/// Why something of the catalog is not known.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// It is not there, damaged, or of another format.
+    Damaged(String),
+    /// The operating system refused, which it may not do the next time.
+    NotNow(String),
+}
+
+/// Numbers of segments go up to here; larger ones are those of segments in memory.
+pub(crate) const MAX_NUMBER: u64 = 1 << 62;
+/// No file of a catalog is larger.
+pub(crate) const MAX_FILE_BYTES: u64 = 4 << 30;
+
 impl Manifest {
     /// All of them.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> {
@@ -53,22 +67,29 @@ impl Manifest {
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&new, dir.join(MANIFEST))?;
-        File::open(dir)?.sync_all()
+        // It is in force. Some file systems cannot sync a folder; a loss of power then costs what is
+        // indexed anew.
+        if let Err(error) = File::open(dir).and_then(|dir| dir.sync_all()) {
+            tracing::debug!(%error, "the catalog's folder cannot be synced");
+        }
+        Ok(())
     }
 
     /// The manifest of a folder.
     ///
     /// # Errors
     ///
-    /// In words, why there is none that can be read.
-    pub(crate) fn read(dir: &Path) -> Result<Self, String> {
-        let damaged = || "the manifest is damaged".to_owned();
+    /// Why there is none that can be read.
+    pub(crate) fn read(dir: &Path) -> Result<Self, Unread> {
+        let damaged = || Unread::Damaged("the manifest is damaged".to_owned());
         let text = match read_regular(&dir.join(MANIFEST)) {
             Ok(bytes) => String::from_utf8(bytes).map_err(|_not_text| damaged())?,
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                return Err("there is no catalog yet".to_owned());
+                return Err(Unread::Damaged("there is no catalog yet".to_owned()));
             }
-            Err(error) => return Err(format!("the manifest cannot be read: {error}")),
+            Err(error) => {
+                return Err(Unread::NotNow(format!("the manifest cannot be read: {error}")));
+            }
         };
         let (body, crc) = text.rsplit_once("crc ").ok_or_else(damaged)?;
         if crc != format!("{:08x}\n", crc32fast::hash(body.as_bytes())) {
@@ -76,12 +97,16 @@ impl Manifest {
         }
         let mut lines = body.lines();
         if lines.next() != Some(format!("ros2-memory catalog {FORMAT_VERSION}").as_str()) {
-            return Err(format!("the catalog is not of format {FORMAT_VERSION}"));
+            let words = format!("the catalog is not of format {FORMAT_VERSION}");
+            return Err(Unread::Damaged(words));
         }
         let mut manifest = Self::default();
         for line in lines {
             let (kind, number) = line.split_once(' ').ok_or_else(damaged)?;
             let number = number.parse().map_err(|_not_a_number| damaged())?;
+            if number == 0 || number > MAX_NUMBER || manifest.numbers().any(|of| of == number) {
+                return Err(damaged());
+            }
             match kind {
                 "segment" => manifest.sealed.push(number),
                 "log" => manifest.log = Some(number),
@@ -138,8 +163,12 @@ pub(crate) fn take_lock(dir: &Path) -> Option<File> {
 /// Opens a regular file to read.
 pub(crate) fn open_regular(path: &Path) -> std::io::Result<File> {
     let file = OpenOptions::new().read(true).custom_flags(unlinked()).open(path)?;
-    if !file.metadata()?.is_file() {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
         return Err(std::io::Error::other("not a regular file"));
+    }
+    if metadata.len() > MAX_FILE_BYTES {
+        return Err(std::io::Error::other("larger than a file of the catalog can be"));
     }
     Ok(file)
 }

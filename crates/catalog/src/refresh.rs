@@ -130,12 +130,12 @@ impl Known {
         if is_settled
             && self.settings.include_active
             && self.shown_refused.is_some()
+            && !self.bags.needs_a_full_look()
             && let Some(changed) = self.listing.changed()
         {
             return self.refresh_changed(&changed, show, stop);
         }
         let discovery = discover(&self.settings.bag_dir);
-        self.listing = Listing::of(&discovery);
         let mut report = RefreshReport { known: self.bags.n_bags(), ..RefreshReport::default() };
         let root = self.settings.bag_dir.clone();
         if let Some(rejected) = discovery.rejected.iter().find(|rejected| rejected.path == root) {
@@ -144,12 +144,16 @@ impl Known {
             show(self.snapshot(None));
             return report;
         }
+        self.listing = Listing::of(&discovery);
         let found: HashMap<PathKey, FileIdentity> = discovery
             .files
             .iter()
             .map(|file| (relative(&root, &file.path).into(), file.identity))
             .collect();
-        report.vanished = self.bags.drop_vanished(&found);
+        // What lies in a folder that cannot be listed has not gone.
+        let hidden: Vec<&Path> =
+            discovery.rejected.iter().map(|of| relative(&root, &of.path)).collect();
+        report.vanished = self.bags.drop_vanished(&found, &hidden);
         self.refused.retain(|path, (identity, _)| {
             identity.is_some() && found.get(bytes_of(path)).copied() == *identity
         });
@@ -201,14 +205,13 @@ impl Known {
                 work.push((path, *identity));
             }
         }
-        let indexed = if work.is_empty() {
-            0
-        } else {
-            let n_indexed = self.index(&work, self.bags.n_bags(), show, stop);
-            self.save();
+        let indexed =
+            if work.is_empty() { 0 } else { self.index(&work, self.bags.n_bags(), show, stop) };
+        // Also what could not be written the last time, and bags that have settled since.
+        self.save();
+        if indexed > 0 {
             show(self.snapshot(None));
-            n_indexed
-        };
+        }
         self.shown_refused = Some(self.refused.len());
         let (known, refused) = (self.bags.n_bags(), self.refused.len());
         RefreshReport { indexed, vanished: 0, refused, known }

@@ -499,7 +499,7 @@ fn sort_places(places: &mut [Place], segments: &[Shown]) {
     }
     let path = |place: &Place| {
         let shown = segments.get(place.part as usize)?;
-        shown.segment.identity(place.row).ok().map(|(path, _)| path)
+        shown.segment.identity(place.row).ok().map(|(path, ..)| path)
     };
     for together in places.chunk_by_mut(|a, b| a.first == b.first) {
         if together.len() > 1 {

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
-    io::Write,
+    io::{ErrorKind, Write},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -14,7 +14,10 @@ use ros2_memory_index::BagEntry;
 
 use crate::{
     CatalogError,
-    disk::{self, LOCK, Manifest, create_new, open_regular, read_regular, segment_path},
+    disk::{
+        self, LOCK, MAX_NUMBER, Manifest, Unread, create_new, open_regular, read_regular,
+        segment_path,
+    },
     log::{LoadedLog, LogEntry, push_entry},
     segment::{
         Dead, Segment,
@@ -66,6 +69,8 @@ pub struct Loaded {
     pub(crate) declared: HashSet<Arc<Declarations>>,
     /// Whether something could not be read and is to be rebuilt, with the reason.
     pub damage: Option<String>,
+    /// Whether it could not be read now and may be read another time: then nothing is written.
+    pub(crate) is_cut_off: bool,
 }
 
 /// What a log holds when it is written anew.
@@ -83,10 +88,11 @@ impl Loaded {
             .segments
             .iter()
             .map(|segment| {
-                let dead = self.dead.get(&segment.number).map_or(0, Dead::len);
-                let rows = &segment.index.rows;
-                let gone = rows.iter().filter(|row| row.flags.has(RowFlags::GONE)).count();
-                (rows.len() - gone) as u64 - dead
+                let dead = self.dead.get(&segment.number);
+                let is_live = |(number, row): &(u32, &Row)| {
+                    !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
+                };
+                (0..).zip(&segment.index.rows).filter(is_live).count() as u64
             })
             .sum();
         usize::try_from(sealed).unwrap_or(usize::MAX) + self.tail.len()
@@ -116,7 +122,9 @@ impl Store {
     pub fn open(dir: &Path) -> Result<(Self, Loaded), CatalogError> {
         let lock = disk::take_lock(dir);
         let (manifest, loaded) = read(dir);
-        let store = Self { dir: dir.to_owned(), lock, manifest, log: None, next_in_memory: 0 };
+        let lock = lock.filter(|_| !loaded.is_cut_off);
+        let next_in_memory = MAX_NUMBER + 1;
+        let store = Self { dir: dir.to_owned(), lock, manifest, log: None, next_in_memory };
         Ok((store, loaded))
     }
 
@@ -127,7 +135,7 @@ impl Store {
             lock: None,
             manifest: Manifest::default(),
             log: None,
-            next_in_memory: 0,
+            next_in_memory: MAX_NUMBER + 1,
         };
         (store, Loaded::default())
     }
@@ -151,6 +159,10 @@ impl Store {
         self.lock = disk::take_lock(&self.dir);
         self.lock.as_ref()?;
         let (manifest, loaded) = read(&self.dir);
+        if loaded.is_cut_off {
+            self.lock = None;
+            return None;
+        }
         (self.manifest, self.log) = (manifest, None);
         Some(loaded)
     }
@@ -206,7 +218,11 @@ impl Store {
             manifest.write(&self.dir)?;
             Ok(Log { file, naming })
         };
-        let log = begin().map_err(CatalogError::io("begin the log of the catalog", &path))?;
+        let log = begin().map_err(|error| {
+            // No manifest names it; on a full disk each try would take more.
+            drop(fs::remove_file(&path));
+            CatalogError::io("begin the log of the catalog", &path)(error)
+        })?;
         self.log = Some(log);
         self.replace_manifest(manifest);
         Ok(())
@@ -234,7 +250,9 @@ impl Store {
             add(&mut writer)?;
             writer.finish()?;
             let file = open_regular(&path)?;
-            sealed::open(file, number, declared).map_err(std::io::Error::other)
+            sealed::open(file, number, declared).map_err(|error| match error {
+                Unread::Damaged(reason) | Unread::NotNow(reason) => std::io::Error::other(reason),
+            })
         };
         let segment = match write() {
             Ok(segment) => segment,
@@ -341,23 +359,37 @@ fn read(dir: &Path) -> (Manifest, Loaded) {
     let mut loaded = Loaded::default();
     let mut manifest = match Manifest::read(dir) {
         Ok(manifest) => manifest,
-        Err(reason) => {
+        Err(Unread::Damaged(reason)) => {
             loaded.damage = Some(reason);
+            Manifest::default()
+        }
+        Err(Unread::NotNow(reason)) => {
+            loaded.damage = Some(reason);
+            loaded.is_cut_off = true;
             Manifest::default()
         }
     };
     manifest.sealed.retain(|number| {
-        let opened = open_regular(&segment_path(dir, *number))
-            .map_err(|error| error.to_string())
-            .and_then(|file| sealed::open(file, *number, &mut loaded.declared));
-        match opened {
+        let file = match open_regular(&segment_path(dir, *number)) {
+            Ok(file) => file,
+            Err(error) => {
+                loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
+                // What is there and cannot be opened now may be opened another time.
+                return error.kind() != ErrorKind::NotFound;
+            }
+        };
+        match sealed::open(file, *number, &mut loaded.declared) {
             Ok(segment) => {
                 loaded.segments.push(Arc::new(segment));
                 true
             }
-            Err(reason) => {
+            Err(Unread::Damaged(reason)) => {
                 loaded.damage = Some(format!("segment {number} cannot be read: {reason}"));
                 false
+            }
+            Err(Unread::NotNow(reason)) => {
+                loaded.damage = Some(format!("segment {number} cannot be read: {reason}"));
+                true
             }
         }
     });
@@ -366,6 +398,7 @@ fn read(dir: &Path) -> (Manifest, Loaded) {
             Ok(bytes) => LoadedLog { number, loaded: &mut loaded }.read(&bytes),
             Err(error) => {
                 loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
+                loaded.is_cut_off |= error.kind() != ErrorKind::NotFound;
             }
         }
     }

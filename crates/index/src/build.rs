@@ -117,6 +117,7 @@ impl Indexer {
         let mut take = Take {
             transforms: &mut self.transforms,
             reader: &mut self.labels,
+            is_growing: known.is_some(),
             channels: Vec::new(),
             labels: known.map_or_else(Vec::new, |known| {
                 known.sightings.iter().map(TopicLabels::of).collect()
@@ -141,6 +142,8 @@ impl Indexer {
 struct Take<'t> {
     transforms: &'t mut TransformReader,
     reader: &'t mut LabelReader,
+    /// Whether only what was added to a bag is gone over.
+    is_growing: bool,
     /// What to do with each channel, by place in the declarations.
     channels: Vec<ChannelUse>,
     latched: Vec<LatchedMessage>,
@@ -204,6 +207,12 @@ impl Take<'_> {
 
     /// Topics with labels of which some channel has no definition that can be used, or other labels.
     fn miss_unplanned(&mut self, declared: &Declarations) {
+        while let Ok(place) = u32::try_from(self.channels.len())
+            && declared.channel(place).is_some()
+        {
+            let usage = self.usage(declared, place);
+            self.channels.push(usage);
+        }
         for (channel, usage) in declared.channels.iter().zip(&self.channels) {
             if usage.labels.is_some() {
                 continue;
@@ -221,8 +230,10 @@ impl Take<'_> {
     fn labels_of(&mut self, declared: &Declarations, place: u32) -> usize {
         let topic = |place: u32| declared.channel(place).map(|channel| &channel.topic);
         let is_same = |labels: &TopicLabels| topic(labels.channel()) == topic(place);
+        let is_growing = self.is_growing;
         self.labels.iter().position(is_same).unwrap_or_else(|| {
-            self.labels.push(TopicLabels::new(place));
+            // Of what was there before it has grown, nothing is known but that it was no label.
+            self.labels.push(TopicLabels::new(place, is_growing));
             self.labels.len() - 1
         })
     }

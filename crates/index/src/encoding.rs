@@ -34,7 +34,7 @@
 //!               bit 6 is_loose
 //! ```
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+use std::{collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use ros2_memory_bag::{
     Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
@@ -315,6 +315,17 @@ pub fn decode(
     let sightings = (0..from.count()?)
         .map(|_| decode_sightings(&mut from, base, declared, shared))
         .collect::<Result<Vec<_>, CodecError>>()?;
+    let mut topics = HashSet::new();
+    for of in &sightings {
+        let topic = declared.channel(of.channel).map(|channel| &channel.topic);
+        if !topics.insert(topic) {
+            return Err(CodecError::Value {
+                offset: 0,
+                what: "topic by itself",
+                found: of.channel.into(),
+            });
+        }
+    }
     let contents =
         Contents { declared: declared.clone(), chunks, ending, damage, n_attachments, n_metadata };
     let contents = Arc::new(contents);
@@ -331,13 +342,15 @@ pub fn decode(
     })
 }
 
-/// Which file an entry describes, and which version of it, without reading the rest.
+/// Which file an entry describes, which version of it, and its mark, without reading the rest.
 ///
 /// # Errors
 ///
 /// [`CodecError`] when the bytes do not start as an entry does.
-pub fn decode_identity(bytes: &[u8]) -> Result<(&Path, FileIdentity), CodecError> {
-    decode_file(&mut Decoder::new(bytes))
+pub fn decode_identity(bytes: &[u8]) -> Result<(&Path, FileIdentity, ContentMark), CodecError> {
+    let mut from = Decoder::new(bytes);
+    let (path, identity) = decode_file(&mut from)?;
+    Ok((path, identity, ContentMark(from.small("mark")?)))
 }
 
 fn decode_file<'a>(from: &mut Decoder<'a>) -> Result<(&'a Path, FileIdentity), CodecError> {

@@ -107,13 +107,14 @@ fn compile(source: &TypeSource<'_>, library: &Library, paths: &IndexedPaths) -> 
 }
 
 impl TopicLabels {
-    pub(crate) fn new(channel: u32) -> Self {
+    /// `has_other_values` when the topic had messages that are not gone over.
+    pub(crate) fn new(channel: u32, has_other_values: bool) -> Self {
         Self {
             channel,
             times: Vec::new(),
             labels: BTreeMap::new(),
             is_complete: true,
-            has_other_values: false,
+            has_other_values,
             has_label_paths: false,
         }
     }
@@ -217,7 +218,8 @@ impl TopicLabels {
     pub(crate) fn finish(self) -> Option<Sightings> {
         let Self { channel, mut times, labels, is_complete, has_other_values, has_label_paths } =
             self;
-        if !has_label_paths && labels.is_empty() && has_other_values {
+        let is_text_alone = !has_label_paths && labels.is_empty() && has_other_values;
+        if times.is_empty() || is_text_alone {
             return None;
         }
         let mut labels: Vec<_> = labels.into_iter().collect();

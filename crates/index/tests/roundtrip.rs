@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-use std::{os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
+use std::{collections::HashSet, os::unix::ffi::OsStringExt, path::PathBuf, sync::Arc};
 
 use proptest::{
     collection::{btree_map, btree_set, vec},
@@ -166,19 +166,29 @@ fn entry() -> impl Strategy<Value = BagEntry> {
             });
         let lists = (vec(latched, 0..4), vec(edge, 0..4), vec(sightings, 0..3));
         (Just(contents), path, identity, any::<(u32, u32)>(), lists).prop_map(
-            |(contents, path, identity, (mark, indexed), (latched, edges, sightings))| BagEntry {
-                path: path.into(),
-                identity,
-                mark: ContentMark(mark),
-                contents: Arc::new(contents),
-                latched,
-                edges,
-                transform_skew_ns: mark.into(),
-                sightings,
-                indexed: IndexedMark(indexed),
+            |(contents, path, identity, (mark, indexed), (latched, edges, sightings))| {
+                let declared = Declarations::clone(&contents.declared);
+                BagEntry {
+                    path: path.into(),
+                    identity,
+                    mark: ContentMark(mark),
+                    contents: Arc::new(contents),
+                    latched,
+                    edges,
+                    transform_skew_ns: mark.into(),
+                    sightings: one_a_topic(sightings, &declared),
+                    indexed: IndexedMark(indexed),
+                }
             },
         )
     })
+}
+
+/// A topic has its sightings together, whichever of its channels they came over.
+fn one_a_topic(sightings: Vec<Sightings>, declared: &Declarations) -> Vec<Sightings> {
+    let mut seen = HashSet::new();
+    let topic = |of: &Sightings| declared.channel(of.channel).map(|channel| channel.topic.clone());
+    sightings.into_iter().filter(|of| seen.insert(topic(of))).collect()
 }
 
 /// The entry with each fault in words, as it comes back.
@@ -209,7 +219,7 @@ proptest! {
         let (bytes, shared) = encoded(&entry);
         let back = decode(&bytes, &Arc::new(declared), &shared).unwrap();
         let identity = decode_identity(&bytes).unwrap();
-        prop_assert_eq!(identity, (&*entry.path, entry.identity));
+        prop_assert_eq!(identity, (&*entry.path, entry.identity, entry.mark));
         prop_assert_eq!(back, remembered(entry));
     }
 

@@ -110,6 +110,53 @@ fn a_directory_that_comes_and_goes_is_followed() {
 }
 
 #[test]
+fn a_bag_that_is_moved_or_copied_and_removed_is_no_second_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, written) = write_demo(dir.path(), 54, 60);
+    let mut bags: Vec<_> =
+        fs::read_dir(&written.run).unwrap().map(|entry| entry.unwrap().path()).collect();
+    bags.sort();
+    // None of these names a bag.
+    let asked = [
+        ("list_labels", json!({})),
+        ("list_recorded_topics", json!({})),
+        ("data_time_range", json!({})),
+    ];
+    let ask = |memory: &Memory| {
+        asked.each_ref().map(|(tool, arguments)| call(memory, tool, arguments).value)
+    };
+    let memory = memory_over(dir.path());
+    let before = ask(&memory);
+    assert!(before[0]["n_labels"].as_u64() > Some(1), "{}", before[0]);
+
+    let elsewhere = dir.path().join("kept/by/hand");
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::rename(&bags[1], elsewhere.join("moved_0.mcap")).unwrap();
+    refresh(&memory);
+    assert_eq!(ask(&memory), before, "moved");
+    fs::copy(&bags[2], elsewhere.join("copied_0.mcap")).unwrap();
+    refresh(&memory);
+    assert_ne!(ask(&memory), before, "a copy is a second one as long as both are there");
+    fs::remove_file(&bags[2]).unwrap();
+    refresh(&memory);
+    assert_eq!(ask(&memory), before, "copied, then removed");
+    drop(memory);
+    let memory = memory_over(dir.path());
+    assert_eq!(ask(&memory), before, "opened again");
+
+    // First away for a while, then back under another name.
+    let (there, away) = (elsewhere.join("moved_0.mcap"), dir.path().join("out_of_sight.part"));
+    fs::rename(&there, &away).unwrap();
+    refresh(&memory);
+    assert_ne!(ask(&memory)[2], before[2], "it is missing meanwhile");
+    fs::rename(&away, dir.path().join("back_0.mcap")).unwrap();
+    refresh(&memory);
+    assert_eq!(ask(&memory), before, "back");
+    drop(memory);
+    assert_eq!(ask(&memory_over(dir.path())), before, "back, and opened again");
+}
+
+#[test]
 fn a_directory_may_be_named_in_any_way() {
     let outer = tempfile::tempdir().unwrap();
     let dir = outer.path().join("bags");

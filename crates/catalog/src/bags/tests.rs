@@ -70,7 +70,7 @@ fn entry(path: &str, version: u64) -> Arc<BagEntry> {
     Arc::new(BagEntry {
         path: Path::new(path).into(),
         identity: FileIdentity { device: 1, inode: version, size_bytes: 900, mtime_ns: -5 },
-        mark: ContentMark(9),
+        mark: ContentMark(u32::try_from(version).unwrap()),
         contents: Arc::new(contents),
         latched: vec![LatchedMessage { channel: 0, log_time: ns(9), payload }],
         edges: vec![EdgeSpan {
@@ -123,7 +123,7 @@ impl Open {
     fn reconcile(&mut self, present: &Held) {
         let found =
             present.values().map(|entry| (PathKey(entry.path.clone()), entry.identity)).collect();
-        self.bags.drop_vanished(&found);
+        self.bags.drop_vanished(&found, &[]);
         for entry in present.values() {
             let is_known = |file: &File| file.identity == entry.identity;
             if !self.bags.files.as_ref().unwrap().get(bytes_of(&entry.path)).is_some_and(is_known) {

@@ -133,7 +133,9 @@ pub(crate) fn entry(bytes: &[u8]) -> Option<(Kind, &[u8])> {
     let (crc, rest) = rest.split_first_chunk::<4>()?;
     let (kind, rest) = rest.split_first()?;
     let len = usize::try_from(u32::from_le_bytes(*len_bytes)).ok()?;
-    let payload = rest.get(..len).filter(|_| len <= MAX_ENTRY_LEN)?;
+    // An index is as long as its segment makes it.
+    let is_index = Kind::of(*kind) == Some(Kind::Index);
+    let payload = rest.get(..len).filter(|_| len <= MAX_ENTRY_LEN || is_index)?;
     if checksum(*len_bytes, *kind, payload) != u32::from_le_bytes(*crc) {
         return None;
     }

@@ -20,7 +20,7 @@ use std::{
 };
 
 use roaring::RoaringBitmap;
-use ros2_memory_bag::FileIdentity;
+use ros2_memory_bag::{ContentMark, FileIdentity};
 use ros2_memory_index::{BagEntry, Shared, decode, decode_identity};
 
 use self::{
@@ -30,6 +30,9 @@ use self::{
     rows::{Row, RowFlags},
     summary::{Summary, Summing},
 };
+
+/// Where the file of a bag lies, which version of it is known, and its mark.
+pub(crate) type Known = (PathBuf, FileIdentity, ContentMark);
 
 /// Some bags, by start time, then path.
 #[derive(Debug)]
@@ -133,20 +136,20 @@ impl Segment {
     /// # Errors
     ///
     /// In words, why its entry cannot be read.
-    pub(crate) fn identity(&self, number: u32) -> Result<(PathBuf, FileIdentity), String> {
+    pub(crate) fn identity(&self, number: u32) -> Result<Known, String> {
         if let Source::Memory(_) = &self.entries {
             let entry = self.entry(number)?;
-            return Ok((entry.path.to_path_buf(), entry.identity));
+            return Ok((entry.path.to_path_buf(), entry.identity, entry.mark));
         }
         let row = self.row(number).ok_or("no such bag")?;
         let bytes = self.entry_bytes(row)?;
         let (_, payload) = bag_payload(&bytes)?;
-        let (path, identity) = decode_identity(payload).map_err(|error| error.to_string())?;
-        Ok((path.to_owned(), identity))
+        let (path, identity, mark) = decode_identity(payload).map_err(|error| error.to_string())?;
+        Ok((path.to_owned(), identity, mark))
     }
 
     /// The path and the identity of each bag, by row: the file is read as a whole.
-    pub(crate) fn identities(&self) -> Vec<Result<(PathBuf, FileIdentity), String>> {
+    pub(crate) fn identities(&self) -> Vec<Result<Known, String>> {
         let Source::File { file, .. } = &self.entries else {
             return (0..self.n_rows()).map(|row| self.identity(row)).collect();
         };
@@ -159,8 +162,9 @@ impl Segment {
             let start = usize::try_from(row.offset).map_err(|error| error.to_string())?;
             let bytes = bytes.get(start..start + row.len as usize).ok_or("it is not there")?;
             let (_, payload) = bag_payload(bytes)?;
-            let (path, identity) = decode_identity(payload).map_err(|error| error.to_string())?;
-            Ok((path.to_owned(), identity))
+            let (path, identity, mark) =
+                decode_identity(payload).map_err(|error| error.to_string())?;
+            Ok((path.to_owned(), identity, mark))
         };
         self.index.rows.iter().map(of_row).collect()
     }

@@ -150,6 +150,14 @@ impl TopicPostings {
         }
         let incomplete = decode_list(from.bytes()?)?;
         let with_other_values = decode_list(from.bytes()?)?;
+        // Each time takes a byte at least.
+        let has_room = |(base, at): (&[u32], &[u32])| match (base, at) {
+            ([a, b], [from, to]) => b - a <= to - from,
+            _ => true,
+        };
+        if !base.windows(2).zip(times_at.windows(2)).all(has_room) {
+            return Err(wrong("number of messages", n_messages));
+        }
         let end = times_at.last().copied().unwrap_or_default();
         if end as usize != times.len() {
             return Err(wrong("end of times", end));

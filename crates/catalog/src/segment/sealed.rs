@@ -30,7 +30,9 @@ use super::{
     entries::{HEADER_LEN, Kind, entry, has_header, header, push},
     index::SegmentIndex,
     naming::{Named, Naming},
+    rows::Row,
 };
+use crate::disk::Unread;
 
 const TAIL_LEN: usize = 16;
 const TAIL_MARK: &[u8; 4] = b"IDX1";
@@ -100,17 +102,21 @@ pub(crate) fn open(
     file: File,
     number: u64,
     share: &mut HashSet<Arc<Declarations>>,
-) -> Result<Segment, String> {
-    let len = file.metadata().map_err(|error| error.to_string())?.len();
+) -> Result<Segment, Unread> {
+    let not_now = |error: std::io::Error| Unread::NotNow(error.to_string());
+    let damaged = |words: &str| Unread::Damaged(words.to_owned());
+    let len = file.metadata().map_err(not_now)?.len();
     let read = |at: u64, len: usize| {
         let mut bytes = vec![0; len];
-        file.read_exact_at(&mut bytes, at).map(|()| bytes).map_err(|error| error.to_string())
+        file.read_exact_at(&mut bytes, at).map(|()| bytes).map_err(not_now)
     };
     if len < (HEADER_LEN + TAIL_LEN) as u64 {
-        return Err(format!("it has {len} bytes, and {} are the least", HEADER_LEN + TAIL_LEN));
+        let words = format!("it has {len} bytes, and {} are the least", HEADER_LEN + TAIL_LEN);
+        return Err(Unread::Damaged(words));
     }
     if !has_header(&read(0, HEADER_LEN)?) {
-        return Err(format!("it is not of format {}", crate::store::FORMAT_VERSION));
+        let words = format!("it is not of format {}", crate::store::FORMAT_VERSION);
+        return Err(Unread::Damaged(words));
     }
     let tail_at = len - TAIL_LEN as u64;
     let tail = read(tail_at, TAIL_LEN)?;
@@ -120,11 +126,11 @@ pub(crate) fn open(
     let index_at = u64::from_le_bytes(*start);
     let index_len = tail_at.checked_sub(index_at).and_then(|len| usize::try_from(len).ok());
     let Some(index_len) = index_len.filter(|_| is_whole && index_at >= HEADER_LEN as u64) else {
-        return Err("its ending is damaged".to_owned());
+        return Err(damaged("its ending is damaged"));
     };
     let bytes = read(index_at, index_len)?;
     let Some((Kind::Index, payload)) = entry(&bytes) else {
-        return Err("its index is damaged".to_owned());
+        return Err(damaged("its index is damaged"));
     };
     let mut tables = |from: &mut Decoder<'_>| {
         let declared = (0..from.count()?)
@@ -140,8 +146,16 @@ pub(crate) fn open(
         Ok((SegmentIndex::decode(from, declared)?, shared))
     };
     let mut from = Decoder::new(payload);
-    let (index, shared) = tables(&mut from).map_err(|error: CodecError| error.to_string())?;
-    Segment::of_file(number, index, file, shared)
+    let (index, shared) =
+        tables(&mut from).map_err(|error: CodecError| Unread::Damaged(error.to_string()))?;
+    let is_inside = |row: &Row| {
+        row.offset >= HEADER_LEN as u64
+            && row.offset.checked_add(row.len.into()).is_some_and(|end| end <= index_at)
+    };
+    if !index.rows.iter().all(is_inside) {
+        return Err(damaged("it has bags outside of it"));
+    }
+    Segment::of_file(number, index, file, shared).map_err(Unread::Damaged)
 }
 
 /// The one copy of some declarations that the splits of a session share.

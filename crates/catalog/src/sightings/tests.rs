@@ -127,7 +127,7 @@ fn entry(path: &str, messages: &[Recorded], version: u64) -> BagEntry {
     BagEntry {
         path: Path::new(path).into(),
         identity: FileIdentity { device: 1, inode: version, size_bytes: 9, mtime_ns: 1 },
-        mark: ContentMark(1),
+        mark: ContentMark(u32::try_from(version).unwrap()),
         latched: Vec::new(),
         edges: Vec::new(),
         transform_skew_ns: 0,

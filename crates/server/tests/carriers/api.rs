@@ -7,13 +7,13 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::common::{Server, settings};
+use crate::common::{N_TOOLS, Server, settings};
 
 #[tokio::test]
 async fn tools_are_listed_with_their_schemas() {
     let server = Server::start(settings()).await;
     let tools = server.get("/api/v1/tools").await.json();
-    assert_eq!(tools.as_array().unwrap().len(), 5);
+    assert_eq!(tools.as_array().unwrap().len(), N_TOOLS);
     assert_eq!(tools[1]["name"], "echo");
     assert_eq!(tools[1]["input_schema"]["required"], json!(["text"]));
 }

@@ -1,6 +1,6 @@
 //! The server as `rmcp`'s own client sees it.
 
-use crate::common::{FakePort, settings};
+use crate::common::{FakePort, N_TOOLS, settings};
 use rmcp::{ServiceExt, model::CallToolRequestParams};
 use ros2_memory_server::serve_lines;
 use serde_json::json;
@@ -17,7 +17,7 @@ async fn the_sdk_client_lists_and_calls() {
     let client = ().serve(near).await.unwrap();
     assert_eq!(client.peer_info().unwrap().server_info.as_ref().unwrap().name, "episodic");
     let tools = client.list_all_tools().await.unwrap();
-    assert_eq!(tools.len(), 5);
+    assert_eq!(tools.len(), N_TOOLS);
     let arguments = json!({"text": "hi"}).as_object().unwrap().clone();
     let result = client
         .call_tool(CallToolRequestParams::new("echo").with_arguments(arguments))

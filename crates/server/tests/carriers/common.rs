@@ -86,6 +86,9 @@ fn listing(name: &'static str, required: &[&str]) -> ToolListing {
     }
 }
 
+/// How many tools the port has.
+pub(crate) const N_TOOLS: usize = 6;
+
 impl Port for FakePort {
     fn tools(&self) -> Vec<ToolListing> {
         vec![

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::common::{
-    Response, Server, call, cancelled, initialize, initialized, request, settings, until,
+    N_TOOLS, Response, Server, call, cancelled, initialize, initialized, request, settings, until,
 };
 
 /// Opens a stream; gives it with the path to post to.
@@ -35,7 +35,7 @@ async fn a_session_lists_and_calls() {
     let (mut stream, endpoint) = session(&server).await;
     assert!(endpoint.starts_with("/messages/?session_id="), "{endpoint}");
     server.post_json(&endpoint, &request(1, "tools/list", json!({}))).await;
-    assert_eq!(stream.message().await["result"]["tools"].as_array().unwrap().len(), 5);
+    assert_eq!(stream.message().await["result"]["tools"].as_array().unwrap().len(), N_TOOLS);
     // A carriage return or a line separator must not end an event.
     let text = "a\r\nb\u{2028}c";
     server.post_json(&endpoint, &call(2, "echo", json!({"text": text}))).await;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::{
-    Response, Server, call, cancelled, initialize, initialized, request, settings,
+    N_TOOLS, Response, Server, call, cancelled, initialize, initialized, request, settings,
 };
 
 const ACCEPT: (&str, &str) = ("accept", "application/json, text/event-stream");
@@ -59,7 +59,7 @@ async fn a_session_lists_and_calls_and_outlives_its_stream() {
     for request_id in [1, 2] {
         let list = request(request_id, "tools/list", json!({}));
         let reply = post(&server, &id, &list).await.message().await;
-        assert_eq!(reply["result"]["tools"].as_array().unwrap().len(), 5);
+        assert_eq!(reply["result"]["tools"].as_array().unwrap().len(), N_TOOLS);
     }
     let reply = post(&server, &id, &call(3, "echo", json!({"text": "x"}))).await.message().await;
     assert_eq!(reply["result"]["structuredContent"], json!({"text": "x"}));
