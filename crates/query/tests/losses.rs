@@ -225,3 +225,52 @@ fn links_and_pipes_in_the_catalogs_folder_lead_nowhere() {
     assert_eq!(search(&memory_over(dir.path()), "here")["value"]["value"], "here");
     assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
 }
+
+/// The causes of an `explain_gap` in order of time, as `from to cause` in seconds.
+fn causes(memory: &ros2_memory_query::Memory, mut arguments: Value) -> Vec<String> {
+    arguments["start"] = json!(T0.to_string());
+    arguments["end"] = json!((T0 + 300 * S).to_string());
+    let reply = call(memory, "explain_gap", &arguments).value;
+    let gaps = reply["gaps"].as_array().unwrap_or_else(|| panic!("{reply}"));
+    let second = |time: &Value| time.as_f64().unwrap() - 1_796_000_000.0;
+    let words = gaps.iter().rev().map(|gap| {
+        let (start, end) = (second(&gap["start"]), second(&gap["end"]));
+        format!("{start:.0} {end:.0} {}", gap["cause"].as_str().unwrap())
+    });
+    words.collect()
+}
+
+#[test]
+fn a_silence_in_a_damaged_bag_is_not_laid_to_the_topic() {
+    let dir = tempfile::tempdir().unwrap();
+    let messages: Vec<_> = [0, 1, 2, 3, 4, 5, 6, 16, 17]
+        .map(|at_s| message(1, at_s, text("some text here ")))
+        .into_iter()
+        .collect();
+    write_with_bad_chunks(&dir.path().join("a.mcap"), &messages, &[3, 4, 5]);
+    let told = causes(&memory_over(dir.path()), json!({"topic": "/text"}));
+    assert_eq!(told, ["2 6 damaged", "6 16 topic_silent", "17 300 after_the_last"]);
+}
+
+#[test]
+fn a_deleted_bag_explains_its_own_time_and_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let bag = |name: &str, from_s: u64| {
+        let messages: Vec<_> =
+            (from_s..=from_s + 10).map(|at_s| message(1, at_s, text("some text"))).collect();
+        let bytes = bag_bytes(&[channel(1, "/text")], &messages, &Layout::default()).unwrap();
+        fs::write(dir.path().join(name), bytes).unwrap();
+    };
+    bag("a_0.mcap", 0);
+    bag("b_0.mcap", 100);
+    bag("c_0.mcap", 200);
+    let memory = memory_over(dir.path());
+    fs::remove_file(dir.path().join("b_0.mcap")).unwrap();
+    memory.catalog().refresh(std::time::Duration::from_secs(30)).unwrap();
+    for arguments in [json!({}), json!({"topic": "/text"})] {
+        let told = causes(&memory, arguments);
+        let of_gaps = ["10 100 recorder_off", "100 110 deleted", "110 200 recorder_off"];
+        assert_eq!(told[..3], of_gaps);
+        assert_eq!(told[3..], ["210 300 after_the_last"]);
+    }
+}

@@ -16,6 +16,9 @@ const MIN_SILENCE_NS: u64 = 2_000_000_000;
 /// So many stretches are listed.
 const MAX_LISTED: usize = 20;
 
+/// First and last log time.
+type Span = (LogTime, LogTime);
+
 /// What was recorded in a window, and why the rest is missing.
 pub(crate) fn explain_gap(query: &mut Query<'_>, topic: Option<&str>, range: TimeRange) -> Answer {
     let snapshot = query.snapshot.clone();
@@ -39,13 +42,13 @@ pub(crate) fn explain_gap(query: &mut Query<'_>, topic: Option<&str>, range: Tim
         "before_the_first",
         format!("the memory begins at {first}"),
     );
-    for (start, end) in snapshot.deleted(range) {
-        note(start, end, "deleted", "the bags of that time are deleted".to_owned());
+    let deleted = snapshot.deleted(range);
+    for (start, end) in &deleted {
+        note(*start, *end, "deleted", "the bags of that time are deleted".to_owned());
     }
     for gap in snapshot.gaps().iter().filter(|gap| range.touches(gap.start, gap.end)) {
-        let (start, end) = (gap.start.max(range.start), gap.end.min(range.end));
-        let is_deleted = snapshot.deleted(range).iter().any(|(a, b)| *a < end && start < *b);
-        if !is_deleted {
+        let gap = (gap.start.max(range.start), gap.end.min(range.end));
+        for (start, end) in without(gap, &deleted) {
             note(start, end, "recorder_off", "no bag has any message then".to_owned());
         }
     }
@@ -56,8 +59,17 @@ pub(crate) fn explain_gap(query: &mut Query<'_>, topic: Option<&str>, range: Tim
         format!("the newest message is of {last}"),
     );
     for topic in &topics {
-        for (start, end) in silences(query, &snapshot, topic, range)? {
-            note(start, end, "topic_silent", format!("{} has no message then", topic.topic));
+        for (start, end) in silences(query, &snapshot, topic, range, &deleted)? {
+            let n_damaged = snapshot.losses(&[topic], TimeRange::closed(start, end));
+            let name = &topic.topic;
+            if n_damaged == 0 {
+                note(start, end, "topic_silent", format!("{name} has no message then"));
+            } else {
+                let words = format!(
+                    "{n_damaged} bags of that time lost some messages; none is left of {name}"
+                );
+                note(start, end, "damaged", words);
+            }
         }
     }
     causes.sort_by_key(|(start, end, ..)| std::cmp::Reverse((*end, *start)));
@@ -116,14 +128,20 @@ fn silences(
     snapshot: &Snapshot,
     topic: &TopicSummary,
     range: TimeRange,
-) -> Result<Vec<(LogTime, LogTime)>, Refusal> {
-    let mut spans: Vec<(LogTime, LogTime)> = Vec::new();
+    deleted: &[Span],
+) -> Result<Vec<Span>, Refusal> {
+    let mut spans: Vec<Span> = Vec::new();
     for place in snapshot.bags_touching(&[topic], range) {
         if query.context.should_stop() {
             return Err(Refusal::new(crate::ErrorCode::Timeout, "the time limit ended the search")
                 .hint("ask for a shorter range"));
         }
-        let Some(bag) = snapshot.bag(place) else { continue };
+        let Some(bag) = snapshot.bag(place) else {
+            // Nothing is known of it: that it is silent cannot be said. The reply says that a bag
+            // could not be read.
+            spans.extend(snapshot.span(place));
+            continue;
+        };
         let declared = &bag.entry.contents.declared;
         for seen in bag.entry.contents.chunks.iter().flat_map(|chunk| &chunk.channels) {
             if declared.channel(seen.channel).is_some_and(|channel| channel.topic == topic.topic) {
@@ -131,21 +149,28 @@ fn silences(
             }
         }
     }
-    spans.sort_unstable();
     let Some((first, last)) = snapshot.time_span() else { return Ok(Vec::new()) };
     let (start, end) = (range.start.max(first), range.end.min(last));
-    let mut silences = Vec::new();
+    // What a gap of the whole recording explains, or what is deleted, is no silence of the topic.
+    spans.extend_from_slice(deleted);
+    spans.extend(snapshot.gaps().iter().map(|gap| (gap.start, gap.end)));
+    spans.sort_unstable();
+    let silences = without((start, end), &spans);
+    Ok(silences.into_iter().filter(|(a, b)| b.since_ns(*a) > MIN_SILENCE_NS).collect())
+}
+
+/// What is left of a stretch of time between others, which are in order of their start.
+fn without((start, end): Span, others: &[Span]) -> Vec<Span> {
+    let mut left = Vec::new();
     let mut covered_to = start;
-    for (from, to) in spans.into_iter().chain([(end, end)]) {
-        if from.since_ns(covered_to) > MIN_SILENCE_NS {
-            silences.push((covered_to, from));
+    for (from, to) in others.iter().chain([&(end, end)]) {
+        if *from > covered_to {
+            left.push((covered_to, (*from).min(end)));
         }
-        covered_to = covered_to.max(to);
+        covered_to = covered_to.max(*to);
+        if covered_to >= end {
+            break;
+        }
     }
-    // What a gap of the whole recording explains is no silence of the topic.
-    let is_gap = |(a, b): &(LogTime, LogTime)| {
-        snapshot.gaps().iter().any(|gap| gap.start <= *a && *b <= gap.end)
-    };
-    silences.retain(|silence| !is_gap(silence));
-    Ok(silences)
+    left
 }

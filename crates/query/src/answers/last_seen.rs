@@ -64,7 +64,7 @@ pub(crate) fn last_seen(
     };
     let wanted = Wanted::Label(label.clone());
     let mut newest: Option<(Sighting, Option<Seen>)> = None;
-    let mut n_weak = 0u64;
+    let (mut n_weak, mut n_unread) = (0u64, 0u64);
     for sighting in snapshot.sightings_back(&wanted, &[], range) {
         if query.context.should_stop() {
             return Err(Refusal::new(ErrorCode::Timeout, "the time limit ended the search")
@@ -76,10 +76,20 @@ pub(crate) fn last_seen(
             newest = Some((sighting, seen));
             break;
         }
-        n_weak += 1;
+        match seen {
+            Some(_) => n_weak += 1,
+            None => n_unread += 1,
+        }
+    }
+    if n_unread > 0 {
+        query.note(format!(
+            "the scores of {n_unread} sightings are not known: their bags are deleted or could not \
+             be read"
+        ));
     }
     let Some((sighting, seen)) = newest else {
-        return Ok(not_then(query, &label, range, min_score, n_weak));
+        let n_passed = n_weak + n_unread;
+        return Ok(not_then(query, &label, range, min_score, n_passed));
     };
     let mut map = Map::new();
     map.insert("seen".into(), json!(true));
@@ -316,7 +326,7 @@ fn not_then(
     label: &str,
     range: TimeRange,
     min_score: Option<f64>,
-    n_weak: u64,
+    n_passed: u64,
 ) -> Json {
     let snapshot = &query.snapshot;
     let mut map = Map::new();
@@ -324,9 +334,11 @@ fn not_then(
     map.insert("label".into(), json!(label));
     let next = snapshot.label(label, TimeRange::new(range.end, LogTime::MAX));
     let (reason, detail) = match (snapshot.labelled_span(&[], range), min_score) {
-        (_, Some(least)) if n_weak > 0 => (
+        (_, Some(least)) if n_passed > 0 => (
             "absent",
-            format!("{label} was seen {n_weak} times, never with a score of {least} or more"),
+            format!(
+                "{label} was seen {n_passed} times, never with a known score of {least} or more"
+            ),
         ),
         (Some((first, last)), _) => (
             "absent",
@@ -338,7 +350,7 @@ fn not_then(
     };
     map.insert("reason".into(), json!(reason));
     map.insert("detail".into(), json!(detail));
-    if let Some(of) = next.filter(|_| n_weak == 0) {
+    if let Some(of) = next.filter(|_| n_passed == 0) {
         map.insert("first_seen_later".into(), json!(of.span.0.to_unix_s()));
     }
     Json::Object(map)

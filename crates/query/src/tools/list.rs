@@ -114,7 +114,7 @@ pub const TOOLS: &[ToolSpec] = &[
         name: "explain_gap",
         title: "Why there is no answer",
         description: "Why data is missing in a time: before_the_first, recorder_off, deleted, \
-                      topic_silent, not_configured, after_the_last. Use it after no_data.",
+                      damaged, topic_silent, not_configured, after_the_last. Use it after no_data.",
         arguments: &[optional("topic", Kind::Text, "Name or glob"), START, END, BYTES],
         answer: |query, given| {
             explain_gap(query, given.optional_text("topic")?, given.optional_range()?)
