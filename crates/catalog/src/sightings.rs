@@ -2,8 +2,7 @@
 
 use std::{
     borrow::Cow,
-    cmp::Ordering,
-    collections::{BTreeMap, BinaryHeap, HashMap},
+    collections::{BTreeMap, HashMap},
     sync::Arc,
 };
 
@@ -12,10 +11,14 @@ use ros2_memory_bag::Declarations;
 use ros2_memory_index::IndexedMark;
 use ros2_memory_time::{LogTime, TimeRange};
 
+pub use self::back::SightingsBack;
+use self::list::List;
+use crate::{Snapshot, TopicSummary, segment::postings::TopicPostings, snapshot::Part};
+
+mod back;
+mod list;
 #[cfg(test)]
 mod tests;
-
-use crate::{Snapshot, TopicSummary, segment::postings::TopicPostings, snapshot::Part};
 
 /// What messages are to name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,13 +57,6 @@ pub struct LabelSummary {
     pub span: (LogTime, LogTime),
     /// The topics of these messages.
     pub topics: Vec<Arc<str>>,
-}
-
-/// The messages of one topic in one segment that name what is wanted.
-struct List<'s> {
-    part: &'s Part,
-    postings: &'s TopicPostings,
-    numbers: Cow<'s, RoaringBitmap>,
 }
 
 impl Snapshot {
@@ -157,22 +153,14 @@ impl Snapshot {
         topics: &[Arc<str>],
         range: TimeRange,
     ) -> SightingsBack<'_> {
-        let mut back =
-            SightingsBack { lists: Vec::new(), heap: BinaryHeap::new(), range, frames: Vec::new() };
-        for (part, postings) in self.postings() {
-            if !topics.is_empty() && !topics.contains(&postings.topic) {
-                continue;
-            }
-            let numbers = numbers_of(postings, wanted);
-            if numbers.is_empty() {
-                continue;
-            }
-            let rows = &part.segment.index.rows;
-            let before = rows.partition_point(|row| row.first < range.end);
-            back.lists.push(List { part, postings, numbers });
-            back.push_list(back.lists.len() - 1, u32::try_from(before).unwrap_or(u32::MAX));
-        }
-        back
+        let is_asked =
+            |postings: &TopicPostings| topics.is_empty() || topics.contains(&postings.topic);
+        let lists = self
+            .postings()
+            .filter(|(_, postings)| is_asked(postings))
+            .map(|(part, postings)| List { part, postings, numbers: numbers_of(postings, wanted) })
+            .filter(|list| !list.numbers.is_empty());
+        SightingsBack::new(lists.collect(), range)
     }
 
     /// How many messages of some topics with labels there are in a range, and the first and last.
@@ -285,202 +273,6 @@ fn numbers_of<'s>(postings: &'s TopicPostings, wanted: &Wanted) -> Cow<'s, Roari
             let mut all = RoaringBitmap::new();
             all.insert_range(0..postings.n_messages());
             Cow::Owned(all - owned(not))
-        }
-    }
-}
-
-impl List<'_> {
-    /// Whether a row's messages count: not those that a newer entry stands for.
-    fn counts(&self, row: u32) -> bool {
-        !self.part.dead.replaced.contains(row)
-    }
-
-    /// The messages of a row, by ordinal, with their times.
-    fn frames(&self, row: u32) -> Vec<(LogTime, u32)> {
-        let Some(of) = self.part.segment.row(row) else { return Vec::new() };
-        let numbers = self.postings.of_row(row);
-        let times = self.postings.times_of(row, of.first);
-        self.numbers
-            .range(numbers.clone())
-            .filter_map(|number| {
-                let ordinal = number - numbers.start;
-                Some((*times.get(ordinal as usize)?, ordinal))
-            })
-            .collect()
-    }
-
-    /// The rows that may touch a range.
-    fn rows(&self, range: TimeRange) -> std::ops::Range<u32> {
-        let index = &self.part.segment.index;
-        let end = index.rows.partition_point(|row| row.first < range.end);
-        let start = index.latest_so_far.partition_point(|latest| *latest < range.start);
-        let number = |place: usize| u32::try_from(place).unwrap_or(u32::MAX);
-        number(start)..number(end)
-    }
-
-    fn count(&self, range: TimeRange) -> u64 {
-        if range == TimeRange::ALL {
-            let replaced = self.part.dead.replaced.iter();
-            let lost: u64 = replaced.map(|row| self.in_row(row)).sum();
-            return self.numbers.len() - lost;
-        }
-        let rows = self.rows(range);
-        let whole = |row: u32| {
-            let of = self.part.segment.row(row);
-            of.is_some_and(|of| range.contains(of.first) && range.contains(of.last))
-        };
-        rows.filter(|row| self.counts(*row))
-            .map(|row| match whole(row) {
-                true => self.in_row(row),
-                false if self.in_row(row) == 0 => 0,
-                false => {
-                    let frames = self.frames(row);
-                    frames.iter().filter(|(time, _)| range.contains(*time)).count() as u64
-                }
-            })
-            .sum()
-    }
-
-    fn in_row(&self, row: u32) -> u64 {
-        self.numbers.range_cardinality(self.postings.of_row(row))
-    }
-
-    /// The first and last time in a range.
-    fn span(&self, range: TimeRange) -> Option<(LogTime, LogTime)> {
-        let index = &self.part.segment.index;
-        let rows = self.rows(range);
-        let in_range = |row: u32| {
-            let frames = if self.counts(row) { self.frames(row) } else { Vec::new() };
-            frames.into_iter().map(|(time, _)| time).filter(|time| range.contains(*time))
-        };
-        let mut last: Option<LogTime> = None;
-        let mut before = rows.end;
-        while let Some(row) = self.postings.row_before(&self.numbers, before) {
-            if row < rows.start || last >= index.latest_so_far.get(row as usize).copied() {
-                break;
-            }
-            last = last.max(in_range(row).max());
-            before = row;
-        }
-        last?;
-        let mut first: Option<LogTime> = None;
-        let mut row = self.postings.row_from(&self.numbers, rows.start);
-        while let Some(at) = row.filter(|row| *row < rows.end) {
-            let starts = index.rows.get(at as usize).map(|row| row.first);
-            if first.is_some() && first <= starts {
-                break;
-            }
-            first = [first, in_range(at).min()].into_iter().flatten().min();
-            row = self.postings.row_from(&self.numbers, at + 1);
-        }
-        first.zip(last)
-    }
-}
-
-/// The messages that name what is wanted, the newest first.
-pub struct SightingsBack<'s> {
-    lists: Vec<List<'s>>,
-    heap: BinaryHeap<Next>,
-    range: TimeRange,
-    /// Of rows that were reached: the list, the row, and the messages still to come, the newest
-    /// last.
-    frames: Vec<Frames>,
-}
-
-/// A list, one of its rows, and messages with their times and ordinals.
-type Frames = (usize, u32, Vec<(LogTime, u32)>);
-
-impl std::fmt::Debug for SightingsBack<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SightingsBack").field("range", &self.range).finish_non_exhaustive()
-    }
-}
-
-/// What may hold the next message: nothing in it is later than `latest`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Next {
-    latest: LogTime,
-    what: What,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
-    /// A message: the last of these frames.
-    Frame(usize),
-    /// A row of a list.
-    Row(usize, u32),
-    /// The rows of a list up to this one.
-    List(usize, u32),
-}
-
-impl Ord for Next {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // Rows are opened before a message of the same time is given out.
-        (self.latest, self.what).cmp(&(other.latest, other.what))
-    }
-}
-
-impl PartialOrd for Next {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl SightingsBack<'_> {
-    /// Puts the newest row in front of `before` in line.
-    fn push_list(&mut self, number: usize, before: u32) {
-        let Some(list) = self.lists.get(number) else { return };
-        let Some(row) = list.postings.row_before(&list.numbers, before) else { return };
-        let latest = list.part.segment.index.latest_so_far.get(row as usize);
-        if let Some(latest) = latest.filter(|latest| **latest >= self.range.start) {
-            self.heap.push(Next { latest: *latest, what: What::List(number, row) });
-        }
-    }
-
-    fn open_row(&mut self, number: usize, row: u32) {
-        let Some(list) = self.lists.get(number).filter(|list| list.counts(row)) else { return };
-        let range = self.range;
-        let mut frames = list.frames(row);
-        frames.retain(|(time, _)| range.contains(*time));
-        if let Some((latest, _)) = frames.last() {
-            self.heap.push(Next { latest: *latest, what: What::Frame(self.frames.len()) });
-            self.frames.push((number, row, frames));
-        }
-    }
-}
-
-impl Iterator for SightingsBack<'_> {
-    type Item = Sighting;
-
-    fn next(&mut self) -> Option<Sighting> {
-        loop {
-            let Next { what, .. } = self.heap.pop()?;
-            match what {
-                What::List(number, row) => {
-                    let list = self.lists.get(number)?;
-                    if let Some(of) = list.part.segment.row(row) {
-                        self.heap.push(Next { latest: of.last, what: What::Row(number, row) });
-                    }
-                    self.push_list(number, row);
-                }
-                What::Row(number, row) => self.open_row(number, row),
-                What::Frame(place) => {
-                    let (number, row, frames) = self.frames.get_mut(place)?;
-                    let (number, row) = (*number, *row);
-                    let (time, ordinal) = frames.pop()?;
-                    if let Some((latest, _)) = frames.last() {
-                        self.heap.push(Next { latest: *latest, what });
-                    }
-                    let list = self.lists.get(number)?;
-                    let place = list.part.places.get(row as usize).copied();
-                    return Some(Sighting {
-                        topic: list.postings.topic.clone(),
-                        place: place.filter(|place| *place != u32::MAX),
-                        ordinal,
-                        time,
-                    });
-                }
-            }
         }
     }
 }

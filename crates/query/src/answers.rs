@@ -6,6 +6,7 @@ pub(crate) mod explain_gap;
 pub(crate) mod find_sightings;
 pub(crate) mod labels;
 pub(crate) mod last_seen;
+pub(crate) mod matcher;
 pub(crate) mod matching;
 pub(crate) mod memory_card;
 pub(crate) mod motion;

@@ -11,14 +11,15 @@ use std::{
 };
 
 use ros2_memory_bag::{
-    Channel, Chunk, ChunkChannel, Compression, ContentMark, Damage, DamageKind, Ending, Losses,
-    Verdict,
+    Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind, Ending,
+    Losses, Verdict,
 };
 use ros2_memory_index::{EdgeSpan, LatchedMessage, Sightings};
 use ros2_memory_testkit::prng::Prng;
 use ros2_memory_time::LogTime;
 
 use super::*;
+use crate::Store;
 
 /// An entry of a path; two versions differ in all that a version can change.
 fn entry(path: &str, version: u64) -> Arc<BagEntry> {

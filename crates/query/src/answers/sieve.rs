@@ -14,7 +14,7 @@ use ros2_memory_bag::{Bag, ChunkBuffer, Declarations, ReadOptions};
 use ros2_memory_catalog::{Snapshot, TopicSummary};
 use ros2_memory_msg::PlanReader;
 
-use super::matching::{Search, matcher};
+use super::{matcher::matcher, matching::Search};
 use crate::{CallContext, TypeCache, query::Query};
 
 /// More threads gain little: they share the disk and the memory.
