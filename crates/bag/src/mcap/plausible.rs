@@ -17,6 +17,9 @@ pub(super) const HEAD_LEN: usize = HEADER_LEN + ChunkHeader::MAX_LEN;
 /// How far the fields of a record are read whose length is wrong.
 const OWN_FIELDS_LEN: usize = 1 << 18;
 
+/// So many private records in a row are no chance.
+const MAX_PRIVATE: usize = 4;
+
 impl Pass<'_> {
     /// Up to [`HEAD_LEN`] bytes from `at`.
     pub(super) fn head(&mut self, at: u64) -> Result<&[u8], BagError> {
@@ -34,19 +37,33 @@ impl Pass<'_> {
     }
 
     /// As [`Self::leads_on`], where records in front declare these channels.
+    ///
+    /// Half of all bytes start a private record, so such a one counts when it leads on itself.
     fn leads_on_with(&mut self, at: u64, declared: &[u16]) -> Result<bool, BagError> {
-        if at >= self.len {
-            return Ok(at == self.len && self.footer.is_none());
+        let mut at = at;
+        for _ in 0..MAX_PRIVATE {
+            if at >= self.len {
+                return Ok(at == self.len && self.footer.is_none());
+            }
+            let (left, is_open) = (self.len - at, self.footer.is_none());
+            let head = self.window.peek(
+                at,
+                usize::try_from(left).unwrap_or(usize::MAX).min(HEAD_LEN),
+                &mut self.scratch,
+            )?;
+            let registry = &self.registry;
+            let is_known = |id: u16| declared.contains(&id) || registry.channel(id).is_some();
+            if !is_plausible(head, left, is_open, is_known) {
+                return Ok(false);
+            }
+            match record::header(head) {
+                Some((op, body_len)) if op >= 0x80 && !head.starts_with(MAGIC) => {
+                    at = (at + HEADER_LEN as u64).saturating_add(body_len);
+                }
+                _ => return Ok(true),
+            }
         }
-        let (left, is_open) = (self.len - at, self.footer.is_none());
-        let head = self.window.peek(
-            at,
-            usize::try_from(left).unwrap_or(usize::MAX).min(HEAD_LEN),
-            &mut self.scratch,
-        )?;
-        let registry = &self.registry;
-        let is_known = |id: u16| declared.contains(&id) || registry.channel(id).is_some();
-        Ok(is_plausible(head, left, is_open, is_known))
+        Ok(true)
     }
 
     /// As [`Self::leads_on`], for the record from `at` to `end`, which may declare the channel of a
