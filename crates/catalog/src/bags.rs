@@ -13,11 +13,7 @@ use self::copies::{Content, Copies};
 use crate::{
     Loaded,
     path_key::{PathKey, bytes_of},
-    segment::{
-        Dead, Segment,
-        rows::{Row, RowFlags},
-        summary::Summary,
-    },
+    segment::{Dead, Segment, summary::Summary},
     snapshot::Shown,
 };
 
@@ -138,16 +134,9 @@ impl Bags {
         if let Some(files) = &self.files {
             return files.len();
         }
-        let sealed: u64 = self.segments.iter().map(|segment| self.n_live(segment)).sum();
-        usize::try_from(sealed).unwrap_or(usize::MAX) + self.tail.len()
-    }
-
-    fn n_live(&self, segment: &Segment) -> u64 {
-        let dead = self.dead.get(&segment.number);
-        let is_live = |(number, row): &(u32, &Row)| {
-            !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
-        };
-        (0..).zip(&segment.index.rows).filter(is_live).count() as u64
+        let dead = |segment: &Segment| self.dead.get(&segment.number).map(|dead| &**dead);
+        let sealed = self.segments.iter().map(|segment| segment.live_rows(dead(segment)).count());
+        sealed.sum::<usize>() + self.tail.len()
     }
 
     /// Whether there are enough new bags to seal them.

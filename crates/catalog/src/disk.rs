@@ -2,6 +2,7 @@
 //! writer.
 
 use std::{
+    fmt,
     fs::{self, File, OpenOptions},
     io::{ErrorKind, Read, Seek, SeekFrom, Write},
     os::unix::fs::OpenOptionsExt,
@@ -35,6 +36,28 @@ pub(crate) enum Unread {
     Damaged(String),
     /// The operating system refused, which it may not do the next time.
     NotNow(String),
+}
+
+impl Unread {
+    /// Why a file could not be opened or read.
+    pub(crate) fn of(error: &std::io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound => Self::Damaged(error.to_string()),
+            _ => Self::NotNow(error.to_string()),
+        }
+    }
+
+    /// Whether it may be read another time.
+    pub(crate) fn may_pass(&self) -> bool {
+        matches!(self, Self::NotNow(_))
+    }
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Damaged(reason) | Self::NotNow(reason)) = self;
+        f.write_str(reason)
+    }
 }
 
 /// Numbers of segments go up to here; larger ones are those of segments in memory.

@@ -78,50 +78,23 @@ impl Snapshot {
     /// The labels that messages of some topics name, in byte order, with how often and when;
     /// all topics when `topics` is empty. Costs a look at each posting list.
     pub fn labels(&self, topics: &[Arc<str>], range: TimeRange) -> Vec<LabelSummary> {
-        let mut labels: BTreeMap<&Arc<str>, LabelSummary> = BTreeMap::new();
-        for (part, postings) in self.postings() {
-            if !topics.is_empty() && !topics.contains(&postings.topic) {
-                continue;
-            }
+        let mut labels: BTreeMap<&Arc<str>, Option<LabelSummary>> = BTreeMap::new();
+        for (part, postings) in self.postings_of(topics) {
             for (label, numbers) in &postings.labels {
                 let list = List { part, postings, numbers: Cow::Borrowed(numbers) };
-                let count = list.count(range);
-                let Some(span) = list.span(range).filter(|_| count > 0) else { continue };
-                let known = labels.entry(label).or_insert_with(|| LabelSummary {
-                    label: label.clone(),
-                    count: 0,
-                    span,
-                    topics: Vec::new(),
-                });
-                known.count += count;
-                known.span = (known.span.0.min(span.0), known.span.1.max(span.1));
-                if !known.topics.contains(&postings.topic) {
-                    known.topics.push(postings.topic.clone());
-                }
+                list.add_to(labels.entry(label).or_default(), label, range);
             }
         }
-        labels.into_values().collect()
+        labels.into_values().flatten().collect()
     }
 
     /// What is known of one label in a range; `None` when no message names it.
     pub fn label(&self, label: &str, range: TimeRange) -> Option<LabelSummary> {
-        let mut summary: Option<LabelSummary> = None;
+        let mut summary = None;
         for (part, postings) in self.postings() {
             let Some((label, numbers)) = postings.labels.get_key_value(label) else { continue };
             let list = List { part, postings, numbers: Cow::Borrowed(numbers) };
-            let count = list.count(range);
-            let Some(span) = list.span(range).filter(|_| count > 0) else { continue };
-            let known = summary.get_or_insert_with(|| LabelSummary {
-                label: label.clone(),
-                count: 0,
-                span,
-                topics: Vec::new(),
-            });
-            known.count += count;
-            known.span = (known.span.0.min(span.0), known.span.1.max(span.1));
-            if !known.topics.contains(&postings.topic) {
-                known.topics.push(postings.topic.clone());
-            }
+            list.add_to(&mut summary, label, range);
         }
         summary
     }
@@ -153,11 +126,8 @@ impl Snapshot {
         topics: &[Arc<str>],
         range: TimeRange,
     ) -> SightingsBack<'_> {
-        let is_asked =
-            |postings: &TopicPostings| topics.is_empty() || topics.contains(&postings.topic);
         let lists = self
-            .postings()
-            .filter(|(_, postings)| is_asked(postings))
+            .postings_of(topics)
             .map(|(part, postings)| List { part, postings, numbers: numbers_of(postings, wanted) })
             .filter(|list| !list.numbers.is_empty());
         SightingsBack::new(lists.collect(), range)
@@ -170,13 +140,8 @@ impl Snapshot {
         range: TimeRange,
     ) -> Option<(LogTime, LogTime)> {
         let mut span: Option<(LogTime, LogTime)> = None;
-        for (part, postings) in self.postings() {
-            if !topics.is_empty() && !topics.contains(&postings.topic) {
-                continue;
-            }
-            let mut all = RoaringBitmap::new();
-            all.insert_range(0..postings.n_messages());
-            let list = List { part, postings, numbers: Cow::Owned(all) };
+        for (part, postings) in self.postings_of(topics) {
+            let list = List { part, postings, numbers: Cow::Owned(postings.all()) };
             if let Some((first, last)) = list.span(range) {
                 span = Some(span.map_or((first, last), |(a, b)| (a.min(first), b.max(last))));
             }
@@ -228,6 +193,14 @@ impl Snapshot {
             .iter()
             .flat_map(|part| part.segment.index.postings.iter().map(move |of| (part, of)))
     }
+
+    /// The postings of some topics; of all when `topics` is empty.
+    fn postings_of<'s>(
+        &'s self,
+        topics: &[Arc<str>],
+    ) -> impl Iterator<Item = (&'s Part, &'s TopicPostings)> {
+        self.postings().filter(|(_, of)| topics.is_empty() || topics.contains(&of.topic))
+    }
 }
 
 /// What the postings of a topic prove of the bags of a segment.
@@ -269,10 +242,6 @@ fn numbers_of<'s>(postings: &'s TopicPostings, wanted: &Wanted) -> Cow<'s, Roari
         Wanted::Any(any) => {
             Cow::Owned(any.iter().map(owned).fold(RoaringBitmap::new(), |both, next| both | next))
         }
-        Wanted::Not(not) => {
-            let mut all = RoaringBitmap::new();
-            all.insert_range(0..postings.n_messages());
-            Cow::Owned(all - owned(not))
-        }
+        Wanted::Not(not) => Cow::Owned(postings.all() - owned(not)),
     }
 }

@@ -17,7 +17,11 @@ use self::joining::{Sets, find_deleted, find_gaps, join_edges, join_topics, sort
 use crate::{
     IndexProgress, Refused,
     runs::{self, Run},
-    segment::{Dead, Segment, rows::RowFlags, summary::Summary},
+    segment::{
+        Dead, Segment,
+        rows::{RowFlags, latest_so_far},
+        summary::Summary,
+    },
 };
 
 mod joining;
@@ -165,11 +169,8 @@ impl Snapshot {
                 .iter()
                 .map(|run| run_places.get(run.as_path()).copied().unwrap_or_default())
                 .collect();
-            for (row, of) in (0..).zip(&index.rows) {
-                let is_shown = of.flags.has(RowFlags::MESSAGES)
-                    && !of.flags.has(RowFlags::GONE)
-                    && !dead.has(row);
-                if is_shown {
+            for (row, of) in segment.live_rows(Some(dead)) {
+                if of.flags.has(RowFlags::MESSAGES) {
                     places.push(Place {
                         first: of.first,
                         last: of.last,
@@ -182,14 +183,7 @@ impl Snapshot {
             }
         }
         sort_places(&mut places, &segments);
-        let mut latest = LogTime::ZERO;
-        let latest_so_far = places
-            .iter()
-            .map(|place| {
-                latest = latest.max(place.last);
-                latest
-            })
-            .collect();
+        let latest_so_far = latest_so_far(places.iter().map(|place| place.last));
         let mut rows_to_places: Vec<Vec<u32>> =
             segments.iter().map(|shown| vec![u32::MAX; shown.segment.index.rows.len()]).collect();
         for (number, place) in (0..).zip(&places) {

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     fs::{self, File},
-    io::{ErrorKind, Write},
+    io::Write,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -24,7 +24,6 @@ use crate::{
         entries::header,
         naming::Naming,
         order,
-        rows::{Row, RowFlags},
         sealed::{self, SegmentWriter},
     },
 };
@@ -84,28 +83,15 @@ pub(crate) struct Tail<'t> {
 impl Loaded {
     /// How many bags are known whose files existed.
     pub fn n_bags(&self) -> usize {
-        let sealed: u64 = self
-            .segments
-            .iter()
-            .map(|segment| {
-                let dead = self.dead.get(&segment.number);
-                let is_live = |(number, row): &(u32, &Row)| {
-                    !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
-                };
-                (0..).zip(&segment.index.rows).filter(is_live).count() as u64
-            })
-            .sum();
-        usize::try_from(sealed).unwrap_or(usize::MAX) + self.tail.len()
+        let dead = |segment: &Segment| self.dead.get(&segment.number);
+        let sealed = self.segments.iter().map(|segment| segment.live_rows(dead(segment)).count());
+        sealed.sum::<usize>() + self.tail.len()
     }
 
     /// The entries of all bags whose files existed, or why one cannot be read.
     pub fn each_entry(&self) -> impl Iterator<Item = Result<Arc<BagEntry>, String>> {
         let sealed = self.segments.iter().flat_map(|segment| {
-            let dead = self.dead.get(&segment.number);
-            let is_live = move |(number, row): &(u32, &Row)| {
-                !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
-            };
-            let rows = (0..).zip(&segment.index.rows).filter(is_live);
+            let rows = segment.live_rows(self.dead.get(&segment.number));
             rows.map(|(number, _)| segment.entry(number))
         });
         sealed.chain(self.tail.values().cloned().map(Ok))
@@ -250,9 +236,8 @@ impl Store {
             add(&mut writer)?;
             writer.finish()?;
             let file = open_regular(&path)?;
-            sealed::open(file, number, declared).map_err(|error| match error {
-                Unread::Damaged(reason) | Unread::NotNow(reason) => std::io::Error::other(reason),
-            })
+            sealed::open(file, number, declared)
+                .map_err(|unread| std::io::Error::other(unread.to_string()))
         };
         let segment = match write() {
             Ok(segment) => segment,
@@ -357,48 +342,32 @@ impl<'t> Tail<'t> {
 /// What a catalog folder holds: the manifest, without segments that cannot be read, and the rest.
 fn read(dir: &Path) -> (Manifest, Loaded) {
     let mut loaded = Loaded::default();
-    let mut manifest = match Manifest::read(dir) {
-        Ok(manifest) => manifest,
-        Err(Unread::Damaged(reason)) => {
-            loaded.damage = Some(reason);
-            Manifest::default()
-        }
-        Err(Unread::NotNow(reason)) => {
-            loaded.damage = Some(reason);
-            loaded.is_cut_off = true;
-            Manifest::default()
-        }
-    };
+    let mut manifest = Manifest::read(dir).unwrap_or_else(|unread| {
+        loaded.damage = Some(unread.to_string());
+        loaded.is_cut_off = unread.may_pass();
+        Manifest::default()
+    });
     manifest.sealed.retain(|number| {
-        let file = match open_regular(&segment_path(dir, *number)) {
-            Ok(file) => file,
-            Err(error) => {
-                loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
-                // What is there and cannot be opened now may be opened another time.
-                return error.kind() != ErrorKind::NotFound;
-            }
-        };
-        match sealed::open(file, *number, &mut loaded.declared) {
+        let opened = open_regular(&segment_path(dir, *number))
+            .map_err(|error| Unread::of(&error))
+            .and_then(|file| sealed::open(file, *number, &mut loaded.declared));
+        match opened {
             Ok(segment) => {
                 loaded.segments.push(Arc::new(segment));
                 true
             }
-            Err(Unread::Damaged(reason)) => {
-                loaded.damage = Some(format!("segment {number} cannot be read: {reason}"));
-                false
-            }
-            Err(Unread::NotNow(reason)) => {
-                loaded.damage = Some(format!("segment {number} cannot be read: {reason}"));
-                true
+            Err(unread) => {
+                loaded.damage = Some(format!("segment {number} cannot be read: {unread}"));
+                unread.may_pass()
             }
         }
     });
     if let Some(number) = manifest.log {
-        match read_regular(&segment_path(dir, number)) {
+        match read_regular(&segment_path(dir, number)).map_err(|error| Unread::of(&error)) {
             Ok(bytes) => LoadedLog { number, loaded: &mut loaded }.read(&bytes),
-            Err(error) => {
-                loaded.damage = Some(format!("segment {number} cannot be read: {error}"));
-                loaded.is_cut_off |= error.kind() != ErrorKind::NotFound;
+            Err(unread) => {
+                loaded.damage = Some(format!("segment {number} cannot be read: {unread}"));
+                loaded.is_cut_off |= unread.may_pass();
             }
         }
     }

@@ -7,6 +7,7 @@
 
 mod build;
 pub mod codec;
+mod definition;
 mod encoding;
 mod entry;
 mod error;

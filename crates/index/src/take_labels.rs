@@ -8,11 +8,11 @@ use std::{
 };
 
 use ros2_memory_bag::Declarations;
-use ros2_memory_msg::{DecodeLimits, FieldPath, Library, Plan, Scalar, Schema, TypeSource, Value};
+use ros2_memory_msg::{DecodeLimits, FieldPath, Library, Plan, Scalar, Value};
 use ros2_memory_time::LogTime;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::{IndexedPaths, IndexedTypes, Sightings};
+use crate::{IndexedPaths, IndexedTypes, Sightings, definition::Definition};
 
 /// A longer text is no label.
 const MAX_LABEL_BYTES: usize = 200;
@@ -26,13 +26,10 @@ const LABEL_KEYS: [&str; 6] = ["label", "name", "class", "class_name", "class_id
 pub(crate) struct LabelReader {
     types: Arc<IndexedTypes>,
     library: Arc<Library>,
-    plans: HashMap<Key, Option<LabelPlan>>,
+    plans: HashMap<Definition, Option<LabelPlan>>,
     /// Labels that other bags have too.
     known: HashMap<Box<str>, Arc<str>>,
 }
-
-/// What a plan depends on: type name, schema encoding, message encoding and text.
-type Key = (Arc<str>, Arc<str>, Arc<str>, Arc<[u8]>);
 
 /// How to take the labels out of the messages of one channel.
 #[derive(Debug, Clone)]
@@ -69,16 +66,8 @@ impl LabelReader {
         if paths.labels.is_empty() && paths.text.is_empty() {
             return None;
         }
-        let encodings = (text.encoding.clone(), channel.message_encoding.clone());
-        let key = (text.name.clone(), encodings.0, encodings.1, text.text.clone());
-        let library = &self.library;
-        let source = TypeSource {
-            type_name: &text.name,
-            schema_encoding: &text.encoding,
-            message_encoding: &channel.message_encoding,
-            text: &text.text,
-        };
-        self.plans.entry(key).or_insert_with(|| compile(&source, library, paths)).clone()
+        let (key, library) = (Definition::of(channel, text), &self.library);
+        self.plans.entry(key).or_insert_with_key(|key| compile(key, library, paths)).clone()
     }
 
     /// The shared text of a label.
@@ -95,8 +84,8 @@ impl LabelReader {
 }
 
 /// Without the paths that this definition of the type does not have.
-fn compile(source: &TypeSource<'_>, library: &Library, paths: &IndexedPaths) -> Option<LabelPlan> {
-    let schema = Arc::new(Schema::for_channel(source, library).ok()?);
+fn compile(source: &Definition, library: &Library, paths: &IndexedPaths) -> Option<LabelPlan> {
+    let schema = source.schema(library)?;
     let fits =
         |path: &&FieldPath| Plan::compile(schema.clone(), std::slice::from_ref(*path)).is_ok();
     let mut all: Vec<FieldPath> = paths.labels.iter().filter(fits).cloned().collect();

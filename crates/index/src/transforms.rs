@@ -3,10 +3,10 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::Declarations;
-use ros2_memory_msg::{
-    FieldPath, Library, Plan, PlanReader, Scalar, Schema, TypeSource, Value, canonical_type_name,
-};
+use ros2_memory_msg::{FieldPath, Library, Plan, PlanReader, Scalar, Value, canonical_type_name};
 use ros2_memory_time::LogTime;
+
+use crate::definition::Definition;
 
 /// A header stamp this far from the log time is taken for another clock, as in simulation.
 const MAX_STAMP_SKEW_NS: u64 = 10_000_000_000;
@@ -54,11 +54,8 @@ pub struct TransformPlan(Arc<Plan>, TransformPart);
 #[derive(Debug, Default)]
 pub struct TransformReader {
     library: Arc<Library>,
-    plans: HashMap<Key, Option<TransformPlan>>,
+    plans: HashMap<(Definition, TransformPart), Option<TransformPlan>>,
 }
-
-/// What a plan depends on: type name, schema encoding, message encoding, text, and what is wanted.
-type Key = (Arc<str>, Arc<str>, Arc<str>, Arc<[u8]>, TransformPart);
 
 /// The fields of a transform, in the order of the numbers that the plan gives them.
 const PATHS: [&str; 11] = [
@@ -106,16 +103,8 @@ impl TransformReader {
         if !is_transform_type(&text.name) || !is_binary {
             return None;
         }
-        let encodings = (text.encoding.clone(), channel.message_encoding.clone());
-        let key = (text.name.clone(), encodings.0, encodings.1, text.text.clone(), part);
-        let library = &self.library;
-        let source = TypeSource {
-            type_name: &text.name,
-            schema_encoding: &text.encoding,
-            message_encoding: &channel.message_encoding,
-            text: &text.text,
-        };
-        self.plans.entry(key).or_insert_with(|| compile(&source, library, part)).clone()
+        let (key, library) = ((Definition::of(channel, text), part), &self.library);
+        self.plans.entry(key).or_insert_with_key(|(key, _)| compile(key, library, part)).clone()
     }
 }
 
@@ -219,15 +208,11 @@ impl TransformPlan {
     }
 }
 
-fn compile(
-    source: &TypeSource<'_>,
-    library: &Library,
-    part: TransformPart,
-) -> Option<TransformPlan> {
-    let schema = Schema::for_channel(source, library).ok()?;
+fn compile(source: &Definition, library: &Library, part: TransformPart) -> Option<TransformPlan> {
+    let schema = source.schema(library)?;
     let paths: Vec<FieldPath> =
         PATHS.iter().take(part.n_paths()).filter_map(|path| path.parse().ok()).collect();
-    let plan = Plan::compile(Arc::new(schema), &paths).ok()?;
+    let plan = Plan::compile(schema, &paths).ok()?;
     Some(TransformPlan(Arc::new(plan), part))
 }
 

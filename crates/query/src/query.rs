@@ -121,6 +121,18 @@ impl<'m> Query<'m> {
         }
     }
 
+    /// # Errors
+    ///
+    /// [`ErrorCode::Timeout`] when the call must end; `hint` says how to ask for less.
+    pub(crate) fn check_time(&self, hint: &str) -> Result<(), Refusal> {
+        if self.context.should_stop() {
+            return Err(
+                Refusal::new(ErrorCode::Timeout, "the time limit ended the search").hint(hint)
+            );
+        }
+        Ok(())
+    }
+
     /// About how many chunks will be read: for progress, reckoned from a few of the bags.
     pub(crate) fn n_chunks(&self, bags: &[u32], topics: &[&TopicSummary], range: TimeRange) -> u64 {
         if self.context.progress.is_none() {

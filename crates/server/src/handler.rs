@@ -73,9 +73,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(ErrorData::invalid_params("all tools are on the first page", None));
-        }
+        first_page(request, "tools")?;
         Ok(ListToolsResult::with_all_items(self.calls.tools().iter().map(tool).collect()))
     }
 
@@ -84,9 +82,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        if request.is_some_and(|request| request.cursor.is_some()) {
-            return Err(ErrorData::invalid_params("all resources are on the first page", None));
-        }
+        first_page(request, "resources")?;
         let card = self.calls.tool(CARD_TOOL).map(|tool| {
             Resource::new(CARD, CARD_TOOL)
                 .with_title(tool.title.clone())
@@ -172,6 +168,14 @@ fn takes_structured(revision: Option<&ProtocolVersion>, value: &Value) -> bool {
         ProtocolVersion::V_2026_07_28
     };
     revision.is_some_and(|revision| revision.as_str() >= since.as_str())
+}
+
+/// A list is one page: a cursor is none that we gave.
+fn first_page(request: Option<PaginatedRequestParams>, what: &str) -> Result<(), ErrorData> {
+    if request.is_some_and(|request| request.cursor.is_some()) {
+        return Err(ErrorData::invalid_params(format!("all {what} are on the first page"), None));
+    }
+    Ok(())
 }
 
 #[cfg(test)]

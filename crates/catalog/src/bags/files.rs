@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     path_key::{PathKey, bytes_of},
-    segment::rows::RowFlags,
+    segment::Dead,
 };
 
 impl Bags {
@@ -159,15 +159,15 @@ impl Bags {
             }
         };
         let mut gone = Vec::new();
+        let none = Arc::default();
         for segment in &self.segments {
-            let dead = self.dead.get(&segment.number);
+            let dead: &Arc<Dead> = self.dead.get(&segment.number).unwrap_or(&none);
             let identities = segment.identities();
             for ((row, of), identity) in (0..).zip(&segment.index.rows).zip(identities) {
-                if dead.is_some_and(|dead| dead.replaced.contains(row)) {
+                if dead.replaced.contains(row) {
                     continue;
                 }
-                let is_gone = of.flags.has(RowFlags::GONE)
-                    || dead.is_some_and(|dead| dead.gone.contains(row));
+                let is_gone = dead.is_gone(row, of);
                 let at = Place::Sealed(segment.number, row);
                 match identity {
                     Ok((_, identity, mark)) if is_gone => {

@@ -193,9 +193,8 @@ impl Bags {
             let none = Arc::default();
             let dead: &Arc<Dead> = self.dead.get(&segment.number).unwrap_or(&none);
             for (row, of) in (0..).zip(&segment.index.rows) {
-                let is_gone = of.flags.has(RowFlags::GONE) || dead.gone.contains(row);
                 if !dead.replaced.contains(row) {
-                    rows.push((segment, row, is_gone));
+                    rows.push((segment, row, dead.is_gone(row, of)));
                 }
             }
         }

@@ -8,7 +8,7 @@ use ros2_memory_index::BagEntry;
 use super::{
     index::SegmentIndex,
     postings::TopicPostings,
-    rows::{Row, RowFlags},
+    rows::{Row, RowFlags, latest_so_far},
     summary::Summing,
 };
 
@@ -70,13 +70,8 @@ impl Building {
         for postings in &mut self.postings {
             postings.finish(n_rows);
         }
-        let mut latest = ros2_memory_time::LogTime::ZERO;
-        let latest_so_far = self.rows.iter().map(|row| {
-            latest = latest.max(row.last);
-            latest
-        });
         SegmentIndex {
-            latest_so_far: latest_so_far.collect(),
+            latest_so_far: latest_so_far(self.rows.iter().map(|row| row.last)),
             rows: self.rows,
             topics: self.topics,
             sets: self.sets,

@@ -7,7 +7,11 @@ use ros2_memory_index::{
 };
 use ros2_memory_time::LogTime;
 
-use super::{postings::TopicPostings, rows::Row, summary::Summary};
+use super::{
+    postings::TopicPostings,
+    rows::{Row, latest_so_far},
+    summary::Summary,
+};
 
 /// What is known of the bags of a segment without reading their entries.
 ///
@@ -91,14 +95,7 @@ impl SegmentIndex {
         {
             return Err(CodecError::Value { offset: 0, what: "table of bags", found: 0 });
         }
-        let mut latest = LogTime::ZERO;
-        let latest_so_far = rows
-            .iter()
-            .map(|row| {
-                latest = latest.max(row.last);
-                latest
-            })
-            .collect();
+        let latest_so_far = latest_so_far(rows.iter().map(|row| row.last));
         Ok(Self { rows, latest_so_far, topics, sets, runs, declared, postings, summary })
     }
 }

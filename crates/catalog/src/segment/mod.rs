@@ -63,6 +63,11 @@ impl Dead {
         self.gone.contains(row) || self.replaced.contains(row)
     }
 
+    /// Whether the file of a row's bag is gone: since then, or when the segment was made.
+    pub(crate) fn is_gone(&self, number: u32, row: &Row) -> bool {
+        row.flags.has(RowFlags::GONE) || self.gone.contains(number)
+    }
+
     pub(crate) fn len(&self) -> u64 {
         self.gone.len() + self.replaced.len()
     }
@@ -101,6 +106,16 @@ impl Segment {
 
     pub(crate) fn n_rows(&self) -> u32 {
         u32::try_from(self.index.rows.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The rows that stand for bags whose files exist, with their numbers.
+    pub(crate) fn live_rows<'s>(
+        &'s self,
+        dead: Option<&'s Dead>,
+    ) -> impl Iterator<Item = (u32, &'s Row)> {
+        (0..).zip(&self.index.rows).filter(move |(number, row)| {
+            !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
+        })
     }
 
     pub(crate) fn row(&self, row: u32) -> Option<&Row> {
@@ -142,10 +157,7 @@ impl Segment {
             return Ok((entry.path.to_path_buf(), entry.identity, entry.mark));
         }
         let row = self.row(number).ok_or("no such bag")?;
-        let bytes = self.entry_bytes(row)?;
-        let (_, payload) = bag_payload(&bytes)?;
-        let (path, identity, mark) = decode_identity(payload).map_err(|error| error.to_string())?;
-        Ok((path.to_owned(), identity, mark))
+        known_in(&self.entry_bytes(row)?)
     }
 
     /// The path and the identity of each bag, by row: the file is read as a whole.
@@ -160,11 +172,7 @@ impl Segment {
         }
         let of_row = |row: &Row| {
             let start = usize::try_from(row.offset).map_err(|error| error.to_string())?;
-            let bytes = bytes.get(start..start + row.len as usize).ok_or("it is not there")?;
-            let (_, payload) = bag_payload(bytes)?;
-            let (path, identity, mark) =
-                decode_identity(payload).map_err(|error| error.to_string())?;
-            Ok((path.to_owned(), identity, mark))
+            known_in(bytes.get(start..start + row.len as usize).ok_or("it is not there")?)
         };
         self.index.rows.iter().map(of_row).collect()
     }
@@ -184,9 +192,6 @@ impl Segment {
     ///
     /// In words, which entry cannot be read.
     pub(crate) fn summary(&self, dead: &Dead) -> Result<Arc<Summary>, String> {
-        if dead.len() == 0 {
-            return Ok(self.index.summary.clone());
-        }
         let mut summing = Summing::default();
         for (number, row) in (0..).zip(&self.index.rows) {
             if dead.replaced.contains(number) {
@@ -194,7 +199,7 @@ impl Segment {
             }
             let entry = self.entry(number)?;
             let run = self.run(row).to_owned();
-            if dead.gone.contains(number) || row.flags.has(RowFlags::GONE) {
+            if dead.is_gone(number, row) {
                 summing.add_gone(&entry, &run);
             } else {
                 summing.add(&entry, &run);
@@ -207,6 +212,13 @@ impl Segment {
 /// By start time, then path; bags without messages first.
 pub(crate) fn order(entry: &BagEntry) -> (ros2_memory_time::LogTime, &Path) {
     (entry.contents.time_span().unwrap_or_default().0, &entry.path)
+}
+
+/// What the entry of a bag says of its file.
+fn known_in(bytes: &[u8]) -> Result<Known, String> {
+    let (_, payload) = bag_payload(bytes)?;
+    let (path, identity, mark) = decode_identity(payload).map_err(|error| error.to_string())?;
+    Ok((path.to_owned(), identity, mark))
 }
 
 /// The number of the declarations in the entry of a bag, and the rest of it.

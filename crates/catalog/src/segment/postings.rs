@@ -84,6 +84,13 @@ impl TopicPostings {
         self.base.last().copied().unwrap_or_default()
     }
 
+    /// The numbers of all messages.
+    pub(crate) fn all(&self) -> RoaringBitmap {
+        let mut all = RoaringBitmap::new();
+        all.insert_range(0..self.n_messages());
+        all
+    }
+
     /// The numbers of a row's messages: from, and to before which.
     pub(crate) fn of_row(&self, row: u32) -> std::ops::Range<u32> {
         let at = |row: usize| self.base.get(row).copied().unwrap_or_default();

@@ -99,3 +99,14 @@ impl Row {
         }
     }
 }
+
+/// For each time, the latest of it and all before it.
+pub(crate) fn latest_so_far(times: impl Iterator<Item = LogTime>) -> Vec<LogTime> {
+    let mut latest = LogTime::ZERO;
+    times
+        .map(|time| {
+            latest = latest.max(time);
+            latest
+        })
+        .collect()
+}

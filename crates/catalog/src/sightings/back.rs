@@ -57,13 +57,10 @@ impl PartialOrd for Next {
 
 impl<'s> SightingsBack<'s> {
     pub(super) fn new(lists: Vec<List<'s>>, range: TimeRange) -> Self {
-        let starts: Vec<usize> = lists
-            .iter()
-            .map(|list| list.part.segment.index.rows.partition_point(|row| row.first < range.end))
-            .collect();
+        let ends: Vec<u32> = lists.iter().map(|list| list.rows(range).end).collect();
         let mut back = Self { lists, heap: BinaryHeap::new(), range, frames: Vec::new() };
-        for (number, before) in starts.into_iter().enumerate() {
-            back.push_list(number, u32::try_from(before).unwrap_or(u32::MAX));
+        for (number, end) in ends.into_iter().enumerate() {
+            back.push_list(number, end);
         }
         back
     }

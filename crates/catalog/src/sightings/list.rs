@@ -1,10 +1,11 @@
 //! The sightings of one topic in one segment.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use roaring::RoaringBitmap;
 use ros2_memory_time::{LogTime, TimeRange};
 
+use super::LabelSummary;
 use crate::{segment::postings::TopicPostings, snapshot::Part};
 
 /// The messages of one topic in one segment that name what is wanted.
@@ -68,6 +69,28 @@ impl List<'_> {
 
     pub(super) fn in_row(&self, row: u32) -> u64 {
         self.numbers.range_cardinality(self.postings.of_row(row))
+    }
+
+    /// Adds what the messages in a range say of a label, whose list this is.
+    pub(super) fn add_to(
+        &self,
+        summary: &mut Option<LabelSummary>,
+        label: &Arc<str>,
+        range: TimeRange,
+    ) {
+        let count = self.count(range);
+        let Some(span) = self.span(range).filter(|_| count > 0) else { return };
+        let known = summary.get_or_insert_with(|| LabelSummary {
+            label: label.clone(),
+            count: 0,
+            span,
+            topics: Vec::new(),
+        });
+        known.count += count;
+        known.span = (known.span.0.min(span.0), known.span.1.max(span.1));
+        if !known.topics.contains(&self.postings.topic) {
+            known.topics.push(self.postings.topic.clone());
+        }
     }
 
     /// The first and last time in a range.

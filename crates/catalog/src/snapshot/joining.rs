@@ -91,10 +91,9 @@ pub(super) fn join_edges<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Ve
 pub(super) fn find_deleted(segments: &[Shown]) -> Vec<(LogTime, LogTime)> {
     let mut spans: Vec<(LogTime, LogTime)> = Vec::new();
     for Shown { segment, dead, .. } in segments {
-        let rows = (0..).zip(&segment.index.rows).filter(|(row, of)| {
-            of.flags.has(RowFlags::MESSAGES)
-                && (of.flags.has(RowFlags::GONE) || dead.gone.contains(*row))
-        });
+        let rows = (0..)
+            .zip(&segment.index.rows)
+            .filter(|(row, of)| of.flags.has(RowFlags::MESSAGES) && dead.is_gone(*row, of));
         spans.extend(rows.map(|(_, of)| (of.first, of.last)));
     }
     spans.sort_unstable();

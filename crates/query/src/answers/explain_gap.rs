@@ -132,10 +132,7 @@ fn silences(
 ) -> Result<Vec<Span>, Refusal> {
     let mut spans: Vec<Span> = Vec::new();
     for place in snapshot.bags_touching(&[topic], range) {
-        if query.context.should_stop() {
-            return Err(Refusal::new(crate::ErrorCode::Timeout, "the time limit ended the search")
-                .hint("ask for a shorter range"));
-        }
+        query.check_time("ask for a shorter range")?;
         let Some(bag) = snapshot.bag(place) else {
             // Nothing is known of it: that it is silent cannot be said. The reply says that a bag
             // could not be read.

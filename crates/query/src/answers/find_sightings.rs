@@ -13,7 +13,6 @@ use super::{
     last_seen::{MERGE_GAP_NS, seconds},
 };
 use crate::{
-    ErrorCode,
     handle::handle,
     query::Query,
     refusal::{Answer, Refusal},
@@ -105,9 +104,8 @@ fn intervals(
 ) -> Result<Found, Refusal> {
     let mut intervals: Vec<Interval> = Vec::new();
     for (n, sighting) in snapshot.sightings_back(wanted, &[], range).enumerate() {
-        if n % CHECK_EVERY == CHECK_EVERY - 1 && query.context.should_stop() {
-            return Err(Refusal::new(ErrorCode::Timeout, "the time limit ended the search")
-                .hint("ask for a shorter range"));
+        if n % CHECK_EVERY == CHECK_EVERY - 1 {
+            query.check_time("ask for a shorter range")?;
         }
         let is_full = intervals.len() >= limit;
         match intervals.last_mut() {

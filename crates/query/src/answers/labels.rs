@@ -36,7 +36,7 @@ pub(crate) fn list_labels(query: &mut Query<'_>, range: TimeRange, like: Option<
             refusal.hint(format!("the nearest are {}", near.join(", ")))
         });
     }
-    labels.sort_by(|a, b| (b.count, &a.label).cmp(&(a.count, &b.label)));
+    sort_by_count(&mut labels);
     let listed = labels.iter().map(|of| {
         json!({
             "label": &*of.label,
@@ -71,11 +71,7 @@ pub(crate) fn note_incomplete(query: &mut Query<'_>) {
     }
 }
 
-/// The label that a word means: itself, else the only one that differs by case alone.
-///
-/// # Errors
-///
-/// `None` when there is none.
+/// The label that a word means: itself, else the first that differs by case alone.
 pub(crate) fn known_label(snapshot: &Snapshot, word: &str) -> Option<Arc<str>> {
     let names = snapshot.label_names();
     if let Ok(place) = names.binary_search_by(|name| (**name).cmp(word)) {
@@ -103,9 +99,13 @@ pub(crate) fn last_times(snapshot: &Snapshot, labels: &[String], range: TimeRang
 /// The most often seen labels, most first.
 pub(crate) fn most_seen(snapshot: &Snapshot, n: usize) -> Vec<LabelSummary> {
     let mut labels = snapshot.labels(&[], TimeRange::ALL);
-    labels.sort_by(|a, b| (b.count, &a.label).cmp(&(a.count, &b.label)));
+    sort_by_count(&mut labels);
     labels.truncate(n);
     labels
+}
+
+fn sort_by_count(labels: &mut [LabelSummary]) {
+    labels.sort_by(|a, b| (b.count, &a.label).cmp(&(a.count, &b.label)));
 }
 
 /// What a text such as `person AND (door OR "fire door") AND NOT cat` wants of a message.

@@ -17,7 +17,7 @@ use super::{
     transform::to_fixed_frame,
 };
 use crate::{
-    ErrorCode, Moment,
+    Moment,
     handle::handle,
     json::JsonWriter,
     names::repeated,
@@ -66,10 +66,7 @@ pub(crate) fn last_seen(
     let mut newest: Option<(Sighting, Option<Seen>)> = None;
     let (mut n_weak, mut n_unread) = (0u64, 0u64);
     for sighting in snapshot.sightings_back(&wanted, &[], range) {
-        if query.context.should_stop() {
-            return Err(Refusal::new(ErrorCode::Timeout, "the time limit ended the search")
-                .hint("ask without min_score, or with a later `before`"));
-        }
+        query.check_time("ask without min_score, or with a later `before`")?;
         let seen = look(query, &sighting, &label)?;
         let score = seen.as_ref().and_then(|seen| seen.score);
         if min_score.is_none_or(|least| score.is_some_and(|score| score >= least)) {

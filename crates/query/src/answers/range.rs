@@ -196,10 +196,7 @@ fn count(
                 total += inside.map(|seen| seen.count as usize).sum::<usize>();
                 continue;
             }
-            if query.context.should_stop() {
-                return Err(Refusal::new(ErrorCode::Timeout, "the time limit ended the search")
-                    .hint("ask for a shorter range"));
-            }
+            query.check_time("ask for a shorter range")?;
             let bag = match &mut open {
                 Some(bag) => bag,
                 none => {

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     num::NonZero,
+    ops::AddAssign,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -43,6 +44,15 @@ pub(crate) struct Cost {
     pub(crate) compared: u64,
 }
 
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Self) {
+        self.bags += other.bags;
+        self.chunks += other.chunks;
+        self.messages += other.messages;
+        self.compared += other.compared;
+    }
+}
+
 impl<'q> Sieve<'q> {
     pub(crate) fn new(
         query: &'q Query<'_>,
@@ -68,20 +78,14 @@ impl<'q> Sieve<'q> {
                 let is_out = self.context.should_stop();
                 match if is_out { None } else { worker.without_match(*place) } {
                     Some(of_bag) => {
-                        cost.bags += 1;
-                        cost.chunks += of_bag.chunks;
-                        cost.messages += of_bag.messages;
-                        cost.compared += of_bag.compared;
+                        cost += of_bag;
                     }
                     None => own.push(*place),
                 }
             }
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.0.append(&mut own);
-            kept.1.bags += cost.bags;
-            kept.1.chunks += cost.chunks;
-            kept.1.messages += cost.messages;
-            kept.1.compared += cost.compared;
+            kept.1 += cost;
         };
         thread::scope(|scope| {
             for _other in 1..n_threads {
@@ -119,7 +123,7 @@ impl Worker<'_, '_> {
             .collect();
         let is_wanted = |channel: u32| wanted.get(channel as usize).copied().unwrap_or(false);
         let mut bag = None;
-        let mut cost = Cost::default();
+        let mut cost = Cost { bags: 1, ..Cost::default() };
         for chunk in &part.contents.chunks {
             if !chunk.channels.iter().any(|seen| is_wanted(seen.channel)) {
                 continue;
