@@ -19,8 +19,9 @@ use ros2_memory_benches::{
     Data, Opened, Outcome, Spread, Taken, Watch, arguments, ask, files_under, given_folder,
     inflate_and_check, last_with_label, spread_of, summaries,
 };
+use ros2_memory_index::DriveRules;
 use ros2_memory_query::{CallContext, Memory};
-use ros2_memory_time::TimeRange;
+use ros2_memory_time::{LogTime, TimeRange};
 
 const LOOKUPS: usize = 1_000;
 const CALLS: usize = 200;
@@ -41,21 +42,36 @@ fn main() -> Outcome<()> {
     first_index(&bags, &files, catalog.path())?;
     start(&bags, &files, catalog.path())?;
     let memory = Opened::configuration(&bags, catalog.path())?.memory()?;
-    let n_wrong = check(&memory, &truth)?;
-    last_seen(&memory, &truth)?;
+    let mut n_wrong = check(&memory, &truth.labels)?;
+    last_seen(&memory, &truth.labels)?;
     nothing_found(&memory)?;
+    n_wrong += trajectories(&memory, &truth.paths)?;
     if std::env::args().any(|argument| argument == "--peer") {
         peer(&files)?;
     }
     println!("{:<58} {:>12}", "memory of this process, MB", resident_mb("VmRSS:"));
     if n_wrong > 0 {
-        return Err(format!("{n_wrong} labels are not as the truth has them").into());
+        return Err(format!("{n_wrong} answers are not as the truth has them").into());
     }
     Ok(())
 }
 
-/// When each label was last seen, by the truth; `None` for one that never was.
-type Truth = BTreeMap<String, Option<u64>>;
+/// What is known of a history from elsewhere.
+#[derive(Default)]
+struct Truth {
+    labels: LastSeen,
+    paths: Vec<PathTruth>,
+}
+
+/// When each label was last seen; `None` for one that never was.
+type LastSeen = BTreeMap<String, Option<u64>>;
+
+/// How far the robot drove in a range.
+struct PathTruth {
+    start_ns: u64,
+    end_ns: u64,
+    distance_m: f64,
+}
 
 /// The demo's history, written when it is not there yet.
 fn demo(data: &Data) -> Outcome<(PathBuf, Truth)> {
@@ -67,25 +83,43 @@ fn demo(data: &Data) -> Outcome<(PathBuf, Truth)> {
         .labels
         .into_iter()
         .map(|of| (of.label, of.scene_objects.last_ns.max(of.detections_meta.last_ns)));
-    Ok((data.hours(hours)?, labels.collect()))
+    let paths = truth.windows.iter().map(|of| PathTruth {
+        start_ns: of.start_ns,
+        end_ns: of.end_ns,
+        distance_m: of.distance_m,
+    });
+    Ok((data.hours(hours)?, Truth { labels: labels.collect(), paths: paths.collect() }))
 }
 
 fn given_truth(folder: &Path) -> Outcome<Truth> {
     let Ok(text) = fs::read_to_string(folder.join("truth.json")) else {
         println!("no truth.json: answers are not checked");
-        return Ok(Truth::new());
+        return Ok(Truth::default());
     };
     let json: serde_json::Value = serde_json::from_str(&text)?;
-    let mut truth = Truth::new();
+    let mut truth = Truth::default();
     for (label, of) in
         json.get("labels").and_then(|labels| labels.as_object()).into_iter().flatten()
     {
         let last = |key: &str| of.get(key).and_then(serde_json::Value::as_u64);
-        truth.insert(label.clone(), last("last_det_ns").max(last("last_scene_ns")));
+        truth.labels.insert(label.clone(), last("last_det_ns").max(last("last_scene_ns")));
     }
     if let Some(absent) = json.get("absent_label").and_then(|label| label.as_str()) {
-        truth.insert(absent.to_owned(), None);
+        truth.labels.insert(absent.to_owned(), None);
     }
+    let path = |of: &serde_json::Value, distance: &str| {
+        let number = |key: &str| of.get(key)?.as_u64();
+        let distance_m = of.get(distance)?.as_f64()?;
+        Some(PathTruth { start_ns: number("start_ns")?, end_ns: number("end_ns")?, distance_m })
+    };
+    let windows = json.get("windows").and_then(|windows| windows.as_array());
+    truth.paths.extend(windows.into_iter().flatten().filter_map(|of| path(of, "distance_m")));
+    let all = json.get("topics").and_then(|topics| topics.get("/odom")).and_then(|of| {
+        let number = |key: &str| of.get(key)?.as_u64();
+        let distance_m = json.get("path_m")?.as_f64()?;
+        Some(PathTruth { start_ns: number("first_ns")?, end_ns: number("last_ns")?, distance_m })
+    });
+    truth.paths.extend(all);
     Ok(truth)
 }
 
@@ -100,7 +134,7 @@ fn first_index(bags: &Path, files: &[PathBuf], catalog: &Path) -> Outcome<()> {
     let watch = Watch::start();
     let memory = opened.memory()?;
     let index = watch.taken();
-    row("first index: labels, transforms, latched messages", index);
+    row("first index: labels, words, numbers, drives, transforms", index);
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
     println!(
         "{:<58} {:>12.2} ({:.2})",
@@ -153,7 +187,7 @@ fn start(bags: &Path, files: &[PathBuf], catalog: &Path) -> Outcome<()> {
 }
 
 /// Compares every label with the truth; returns how many are wrong.
-fn check(memory: &Memory, truth: &Truth) -> Outcome<usize> {
+fn check(memory: &Memory, truth: &LastSeen) -> Outcome<usize> {
     let snapshot = memory.snapshot();
     let mut n_wrong = 0;
     for (label, wanted) in truth {
@@ -171,7 +205,7 @@ fn check(memory: &Memory, truth: &Truth) -> Outcome<usize> {
     Ok(n_wrong)
 }
 
-fn last_seen(memory: &Memory, truth: &Truth) -> Outcome<()> {
+fn last_seen(memory: &Memory, truth: &LastSeen) -> Outcome<()> {
     let snapshot = memory.snapshot();
     let mut by_time: Vec<(&String, u64)> =
         truth.iter().filter_map(|(label, last)| Some((label, (*last)?))).collect();
@@ -209,7 +243,7 @@ fn last_seen(memory: &Memory, truth: &Truth) -> Outcome<()> {
 fn nothing_found(memory: &Memory) -> Outcome<()> {
     let questions = [
         (
-            "a place where it never was: no index, every bag read",
+            "a place where it never was",
             r#"{"topic": "/odom", "condition_type": "near_position", "value": {"x": 1e6, "y": 1e6}}"#,
         ),
         (
@@ -223,9 +257,19 @@ fn nothing_found(memory: &Memory) -> Outcome<()> {
                 "value": "never seen by anybody"}"#,
         ),
         (
-            "a text that never was: no index, every bag read",
+            "a text that never was, its words neither",
             r#"{"topic": "/vision/scene/scene_description", "condition_type": "contains",
                 "value": "never said by anybody"}"#,
+        ),
+        (
+            "a number that never was",
+            r#"{"topic": "/odom", "condition_type": "above", "value": 1e6,
+                "field": "twist.twist.linear.x"}"#,
+        ),
+        (
+            "a number that is not indexed: every bag read",
+            r#"{"topic": "/odom", "condition_type": "above", "value": 1e6,
+                "field": "pose.pose.position.x"}"#,
         ),
     ];
     for (what, text) in questions {
@@ -240,6 +284,57 @@ fn nothing_found(memory: &Memory) -> Outcome<()> {
         row(&format!("find_last_match, {what}"), taken);
     }
     Ok(())
+}
+
+/// Compares how far the robot drove with the truth; returns how often that is wrong.
+fn trajectories(memory: &Memory, truth: &[PathTruth]) -> Outcome<usize> {
+    let (mut n_wrong, mut worst) = (0, 0f64);
+    let asked = |of: &PathTruth| {
+        arguments(
+            &serde_json::json!({
+                "start": of.start_ns.to_string(), "end": of.end_ns.to_string(),
+            })
+            .to_string(),
+        )
+    };
+    for of in truth {
+        let reply = ask(memory, "trajectory_summary", &asked(of)?)?;
+        let found = reply.value.get("distance_m").and_then(serde_json::Value::as_f64);
+        let found = found.ok_or_else(|| format!("no distance in {}", reply.value))?;
+        let error = (found - of.distance_m).abs() / of.distance_m.max(1.0);
+        worst = worst.max(error);
+        if error > 1e-6 {
+            println!("WRONG: {} to {}: {found} m", of.start_ns, of.end_ns);
+            n_wrong += 1;
+        }
+    }
+    println!("{:<58} {:>12}", "paths compared with the truth", truth.len());
+    println!("{:<58} {worst:>12.1e}", "largest error, as a part of the path");
+    let snapshot = memory.snapshot();
+    let topic = snapshot.topic("/odom").ok_or("no /odom")?;
+    let rules = DriveRules::default();
+    let mut by_length: Vec<&PathTruth> = truth.iter().collect();
+    by_length.sort_by_key(|of| of.end_ns - of.start_ns);
+    let picks = [by_length.len() / 4, by_length.len() / 2, by_length.len().saturating_sub(1)];
+    for of in picks.into_iter().filter_map(|pick| by_length.get(pick)) {
+        let range = TimeRange::new(LogTime::from_ns(of.start_ns), LogTime::from_ns(of.end_ns));
+        let hours = (of.end_ns - of.start_ns) / 1_000_000 / 3600;
+        let what = format!("{}.{:03} h", hours / 1000, hours % 1000);
+        let legs = spread_of(CALLS, || -> Outcome<Taken> {
+            let watch = Watch::start();
+            std::hint::black_box(snapshot.drive_legs(topic, range, rules));
+            Ok(watch.taken())
+        })?;
+        spread(&format!("distance out of sums, {what}"), &legs);
+        let arguments = asked(of)?;
+        let call = spread_of(CALLS / 4, || -> Outcome<Taken> {
+            let watch = Watch::start();
+            ask(memory, "trajectory_summary", &arguments)?;
+            Ok(watch.taken())
+        })?;
+        spread(&format!("trajectory_summary, whole answer, {what}"), &call);
+    }
+    Ok(n_wrong)
 }
 
 fn peer(files: &[PathBuf]) -> Outcome<()> {

@@ -100,6 +100,8 @@ pub struct TimelineReport {
     pub chunks_read: u64,
     /// Messages that were looked at.
     pub messages_scanned: u64,
+    /// How long these chunks are, inflated.
+    pub chunk_bytes: u64,
     /// What was passed over, with the reason.
     pub skipped: Vec<(PathBuf, BagError)>,
     /// Whether `stop` ended it early.
@@ -391,6 +393,7 @@ impl<'s> Timeline<'s> {
         cursor.messages.clear();
         let bytes = bag.chunk_bytes(chunk, &mut cursor.buffer)?;
         self.report.chunks_read += 1;
+        self.report.chunk_bytes += chunk.len;
         let ranks: Vec<Option<u32>> =
             bag.contents().declared.channels.iter().map(&self.select).collect();
         let mut n_scanned = 0;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ros2_memory_bag::{Declarations, FileIdentity};
-use ros2_memory_index::{BagEntry, IndexedMark, IndexedTypes};
+use ros2_memory_index::{BagEntry, DriveRules, IndexedMark, IndexedTypes};
 
 use self::copies::{Content, Copies};
 use crate::{
@@ -71,6 +71,7 @@ pub(crate) struct Bags {
     summaries: Mutex<HashMap<u64, (NDead, Arc<Summary>)>>,
     /// What the configuration in force makes of declarations.
     marks: Mutex<HashMap<usize, IndexedMark>>,
+    rules: DriveRules,
 }
 
 #[derive(Debug, Default)]
@@ -126,7 +127,13 @@ impl Bags {
             aliases: HashMap::new(),
             summaries: Mutex::default(),
             marks: Mutex::default(),
+            rules: DriveRules::default(),
         }
+    }
+
+    /// Steps from bag to bag are counted by `rules`.
+    pub(crate) fn with_rules(self, rules: DriveRules) -> Self {
+        Self { rules, ..self }
     }
 
     /// How many bags are known whose files exist.
@@ -189,7 +196,7 @@ impl Bags {
         let tail = shown.map(|entry| (entry.clone(), false));
         let gone = self.gone.iter().map(|entry| (entry.clone(), true));
         let mut segments = self.segments.clone();
-        segments.push(Arc::new(Segment::in_memory(tail.chain(gone).collect())));
+        segments.push(Arc::new(Segment::in_memory(tail.chain(gone).collect(), self.rules)));
         sort_segments(&mut segments);
         let with_summaries = segments.into_iter().map(|segment| {
             let dead = self.dead.get(&segment.number).filter(|_| segment.number > 0);

@@ -10,11 +10,13 @@
 mod bags;
 mod catalog;
 mod disk;
+mod drives;
 mod error;
 mod listing;
 mod log;
 mod path_key;
 mod place;
+mod proofs;
 mod refresh;
 mod runs;
 mod segment;
@@ -25,8 +27,10 @@ mod store;
 mod watch;
 
 pub use catalog::{Catalog, forget};
+pub use drives::{DriveLeg, Leg};
 pub use error::CatalogError;
 pub use place::{CATALOG_FOLDER, catalog_place};
+pub use proofs::Probe;
 pub use refresh::{IndexProgress, RefreshReport, Refused};
 pub use ros2_memory_index::{BagEntry, EdgeSpan, IndexedTypes, LatchedMessage};
 pub use runs::Run;

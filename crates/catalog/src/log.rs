@@ -3,7 +3,7 @@
 use std::{os::unix::ffi::OsStrExt, path::Path, sync::Arc};
 
 use ros2_memory_bag::Declarations;
-use ros2_memory_index::{BagEntry, Shared, SharedItem, decode, decode_declarations};
+use ros2_memory_index::{BagEntry, EntryForm, Shared, SharedItem, decode, decode_declarations};
 
 use crate::{
     Loaded,
@@ -31,7 +31,7 @@ pub(crate) fn push_entry(out: &mut Vec<u8>, naming: &mut Naming, entry: &LogEntr
     match entry {
         LogEntry::Bag(bag) => {
             let mut fresh = Vec::new();
-            let payload = naming.encode(bag, &mut fresh);
+            let payload = naming.encode(bag, EntryForm::Whole, &mut fresh);
             for named in fresh {
                 push(out, named.kind(), &named.bytes());
             }
@@ -100,7 +100,7 @@ impl LoadedLog<'_> {
             Kind::Bag => {
                 let (number, entry) = payload.split_first_chunk::<4>()?;
                 let declarations = declared.get(u32::from_le_bytes(*number) as usize)?;
-                let entry = decode(entry, declarations, shared).ok()?;
+                let entry = decode(entry, declarations, shared, EntryForm::Whole).ok()?;
                 loaded.tail.insert(entry.path.clone(), Arc::new(entry));
             }
             Kind::Gone => {

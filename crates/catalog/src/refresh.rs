@@ -86,15 +86,17 @@ pub(crate) struct Known {
 impl Known {
     pub(crate) fn new(
         settings: Settings,
-        store: Store,
+        mut store: Store,
         loaded: crate::Loaded,
         pool: rayon::ThreadPool,
     ) -> Self {
+        let rules = settings.indexed.rules;
+        store.rules = rules;
         Self {
             settings,
             store,
             pool: Arc::new(pool),
-            bags: Bags::new(loaded),
+            bags: Bags::new(loaded).with_rules(rules),
             refused: HashMap::new(),
             complaints: HashMap::new(),
             listing: Listing::default(),
@@ -123,7 +125,8 @@ impl Known {
     ) -> RefreshReport {
         if let Some(loaded) = self.store.try_take_over() {
             // What the writer before knew last counts; what it did not is found to be new.
-            (self.bags, self.listing) = (Bags::new(loaded), Listing::default());
+            let bags = Bags::new(loaded).with_rules(self.settings.indexed.rules);
+            (self.bags, self.listing) = (bags, Listing::default());
         }
         // A file that may be read another time is tried at each look.
         let is_settled = self.refused.values().all(|(identity, _)| identity.is_some());

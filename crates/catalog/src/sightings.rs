@@ -1,19 +1,13 @@
 //! Which messages name a label, answered from the posting lists alone.
 
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use roaring::RoaringBitmap;
-use ros2_memory_bag::Declarations;
-use ros2_memory_index::IndexedMark;
 use ros2_memory_time::{LogTime, TimeRange};
 
 pub use self::back::SightingsBack;
 use self::list::List;
-use crate::{Snapshot, TopicSummary, segment::postings::TopicPostings, snapshot::Part};
+use crate::{Snapshot, segment::postings::TopicPostings, snapshot::Part};
 
 mod back;
 mod list;
@@ -149,45 +143,6 @@ impl Snapshot {
         span
     }
 
-    /// Those of some bags that may have a message of `topics` with a label that `is_wanted`, or with
-    /// anything else than labels: the index proves that the others have none.
-    pub fn may_name(
-        &self,
-        topics: &[&TopicSummary],
-        mut places: Vec<u32>,
-        is_wanted: &dyn Fn(&str) -> bool,
-    ) -> Vec<u32> {
-        let proofs: Vec<Vec<Proof<'_>>> = self
-            .parts
-            .iter()
-            .map(|part| {
-                let postings = part.segment.index.postings.iter();
-                let of_topics =
-                    postings.filter(|of| topics.iter().any(|topic| topic.topic == of.topic));
-                of_topics.map(|of| Proof::new(of, is_wanted)).collect()
-            })
-            .collect();
-        let mut marks: HashMap<*const Declarations, IndexedMark> = HashMap::new();
-        places.retain(|place| {
-            let Some((part, row, set)) = self.at(*place) else { return true };
-            let segment = self.parts.get(part).map(|part| &part.segment);
-            let of = segment.and_then(|segment| segment.row(row));
-            let declared =
-                segment.zip(of).and_then(|(s, of)| s.index.declared.get(of.declared as usize));
-            let Some((of, declared)) = of.zip(declared) else { return true };
-            // What was indexed with another configuration proves nothing for this one.
-            let mark =
-                *marks.entry(Arc::as_ptr(declared)).or_insert_with(|| self.indexed.mark(declared));
-            let proofs = proofs.get(part).map(Vec::as_slice).unwrap_or_default();
-            let is_proven = |topic: &Arc<str>| {
-                proofs.iter().any(|proof| proof.postings.topic == *topic && proof.has_none(row))
-            };
-            let mut wanted = set.iter().filter(|topic| topics.iter().any(|t| t.topic == **topic));
-            of.indexed != mark || !wanted.all(is_proven)
-        });
-        places
-    }
-
     fn postings(&self) -> impl Iterator<Item = (&Part, &TopicPostings)> {
         self.parts
             .iter()
@@ -200,29 +155,6 @@ impl Snapshot {
         topics: &[Arc<str>],
     ) -> impl Iterator<Item = (&'s Part, &'s TopicPostings)> {
         self.postings().filter(|(_, of)| topics.is_empty() || topics.contains(&of.topic))
-    }
-}
-
-/// What the postings of a topic prove of the bags of a segment.
-struct Proof<'s> {
-    postings: &'s TopicPostings,
-    /// The lists of the labels that are wanted.
-    wanted: Vec<&'s RoaringBitmap>,
-}
-
-impl<'s> Proof<'s> {
-    fn new(postings: &'s TopicPostings, is_wanted: &dyn Fn(&str) -> bool) -> Self {
-        let labels = postings.labels.iter().filter(|(label, _)| is_wanted(label));
-        Self { postings, wanted: labels.map(|(_, list)| list).collect() }
-    }
-
-    /// Whether no message of a row can name what is wanted.
-    fn has_none(&self, row: u32) -> bool {
-        let numbers = self.postings.of_row(row);
-        !numbers.is_empty()
-            && !self.postings.incomplete.contains(row)
-            && !self.postings.with_other_values.contains(row)
-            && self.wanted.iter().all(|list| list.range_cardinality(numbers.clone()) == 0)
     }
 }
 

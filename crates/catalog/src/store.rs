@@ -10,7 +10,7 @@ use std::{
 };
 
 use ros2_memory_bag::Declarations;
-use ros2_memory_index::BagEntry;
+use ros2_memory_index::{BagEntry, DriveRules};
 
 use crate::{
     CatalogError,
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// Changes with every change of the bytes; a catalog of another version is rebuilt.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// The segments of one catalog folder.
 ///
@@ -44,6 +44,8 @@ pub struct Store {
     log: Option<Log>,
     /// The number that a segment in memory gets next.
     next_in_memory: u64,
+    /// How the steps from one bag of a segment to the next are counted.
+    pub(crate) rules: DriveRules,
 }
 
 /// The segment that is appended to.
@@ -92,7 +94,7 @@ impl Loaded {
     pub fn each_entry(&self) -> impl Iterator<Item = Result<Arc<BagEntry>, String>> {
         let sealed = self.segments.iter().flat_map(|segment| {
             let rows = segment.live_rows(self.dead.get(&segment.number));
-            rows.map(|(number, _)| segment.entry(number))
+            rows.map(|(number, _)| segment.whole_entry(number))
         });
         sealed.chain(self.tail.values().cloned().map(Ok))
     }
@@ -110,7 +112,8 @@ impl Store {
         let (manifest, loaded) = read(dir);
         let lock = lock.filter(|_| !loaded.is_cut_off);
         let next_in_memory = MAX_NUMBER + 1;
-        let store = Self { dir: dir.to_owned(), lock, manifest, log: None, next_in_memory };
+        let rules = DriveRules::default();
+        let store = Self { dir: dir.to_owned(), lock, manifest, log: None, next_in_memory, rules };
         Ok((store, loaded))
     }
 
@@ -122,6 +125,7 @@ impl Store {
             manifest: Manifest::default(),
             log: None,
             next_in_memory: MAX_NUMBER + 1,
+            rules: DriveRules::default(),
         };
         (store, Loaded::default())
     }
@@ -232,7 +236,7 @@ impl Store {
         let number = self.unused_number();
         let path = segment_path(&self.dir, number);
         let write = || {
-            let mut writer = SegmentWriter::new(create_new(&path)?)?;
+            let mut writer = SegmentWriter::new(create_new(&path)?, self.rules)?;
             add(&mut writer)?;
             writer.finish()?;
             let file = open_regular(&path)?;
@@ -282,7 +286,7 @@ impl Store {
     /// A segment that is kept in memory alone.
     pub(crate) fn keep(&mut self, entries: Vec<(Arc<BagEntry>, bool)>) -> Arc<Segment> {
         self.next_in_memory += 1;
-        let mut segment = Segment::in_memory(entries);
+        let mut segment = Segment::in_memory(entries, self.rules);
         segment.number = self.next_in_memory;
         Arc::new(segment)
     }

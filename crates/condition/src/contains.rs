@@ -19,6 +19,11 @@ impl Contains {
         Self { folded: text.to_lowercase() }
     }
 
+    /// The text, case folded.
+    pub fn folded(&self) -> &str {
+        &self.folded
+    }
+
     /// Reads the text from JSON; a number or truth value stands for its text.
     ///
     /// # Errors

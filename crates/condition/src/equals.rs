@@ -23,6 +23,22 @@ impl Equals {
         Self { wanted: value.clone(), unquoted }
     }
 
+    /// The numbers of which one must be near what is equal, truth values as 0 and 1, when nothing
+    /// but a number is looked at; `None` when something else may be equal then.
+    pub fn numbers(&self) -> Option<Vec<f64>> {
+        let number = |wanted: &Json| match wanted {
+            Json::Number(number) => number.as_f64().map(|number| vec![number]),
+            Json::Bool(flag) => Some(vec![f64::from(u8::from(*flag))]),
+            Json::String(_) => Some(Vec::new()),
+            Json::Null | Json::Array(_) | Json::Object(_) => None,
+        };
+        let mut numbers = number(&self.wanted)?;
+        if let Some(wanted) = &self.unquoted {
+            numbers.extend(number(wanted)?);
+        }
+        Some(numbers)
+    }
+
     /// Whether a value is equal.
     pub fn matches(&self, value: &Value<'_>) -> bool {
         is_equal(value, &self.wanted)

@@ -3,7 +3,7 @@
 #[non_exhaustive]
 pub enum ConditionError {
     /// A kind that is not one of the list.
-    #[error("condition_type {kind:?} is not one of contains, equals, near_position")]
+    #[error("condition_type {kind:?} is not one of contains, equals, near_position, above, below")]
     UnknownKind {
         /// The word.
         kind: String,

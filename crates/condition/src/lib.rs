@@ -5,11 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+mod bound;
 mod contains;
 mod equals;
 mod error;
 mod near;
 
+pub use bound::Bound;
 pub use contains::Contains;
 pub use equals::Equals;
 pub use error::ConditionError;
@@ -26,11 +28,13 @@ pub enum Condition {
     Equals(Equals),
     /// A place.
     NearPosition(NearPosition),
+    /// Numbers on one side of another.
+    Bound(Bound),
 }
 
 impl Condition {
     /// The names of the kinds, as the tools take them.
-    pub const KINDS: [&'static str; 3] = ["contains", "equals", "near_position"];
+    pub const KINDS: [&'static str; 5] = ["contains", "equals", "near_position", "above", "below"];
 
     /// Reads a condition of one of the [`Self::KINDS`] from its JSON value; `tolerance_m` is how
     /// near is near.
@@ -46,6 +50,7 @@ impl Condition {
         match kind {
             "contains" => Contains::parse(value).map(Self::Contains),
             "equals" => Ok(Self::Equals(Equals::parse(value))),
+            "above" | "below" => Bound::parse(value, kind == "above").map(Self::Bound),
             "near_position" => NearPosition::parse(value, tolerance_m).map(Self::NearPosition),
             _ => Err(ConditionError::UnknownKind { kind: kind.chars().take(80).collect() }),
         }
@@ -57,6 +62,7 @@ impl Condition {
             Self::Contains(contains) => contains.matches(value),
             Self::Equals(equals) => equals.matches(value),
             Self::NearPosition(near) => near.matches(value),
+            Self::Bound(bound) => bound.matches(value),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use ros2_memory_bag::ReadOptions;
 use ros2_memory_catalog::Settings as CatalogSettings;
-use ros2_memory_index::IndexedPaths;
+use ros2_memory_index::{DriveRules, IndexedPaths};
 use ros2_memory_msg::{FieldPath, Library};
 use ros2_memory_query::{
     Now as QueryNow, Role as QueryRole, Roles as QueryRoles, SchemaMap, Settings as QuerySettings,
@@ -35,7 +35,10 @@ impl Loaded {
             read: self.read_options(),
             include_active: self.config.reader.active == ActiveBag::Tail,
             library,
-            indexed: Arc::new(self.schema_map().indexed()),
+            indexed: Arc::new(self.schema_map().indexed(DriveRules {
+                jitter_m: self.config.data.jitter_m,
+                max_speed_mps: self.config.data.max_speed_mps,
+            })),
         }
     }
 

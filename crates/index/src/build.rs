@@ -12,9 +12,10 @@ use ros2_memory_msg::Library;
 use ros2_memory_time::LogTime;
 
 use crate::{
-    BagEntry, EdgeSpan, IndexedTypes, LatchedMessage, TransformPart, TransformPlan,
-    TransformReader,
+    BagEntry, EdgeSpan, IndexedTypes, LatchedMessage, TopicNumbers, TopicWords, TransformPart,
+    TransformPlan, TransformReader,
     take_labels::{LabelPlan, LabelReader, TopicLabels},
+    take_numbers::{NumberReader, NumbersTaken},
     transforms::EdgeReader,
 };
 
@@ -35,6 +36,7 @@ pub struct Indexer {
     buffers: ScanBuffers,
     transforms: TransformReader,
     labels: LabelReader,
+    numbers: NumberReader,
     types: Arc<IndexedTypes>,
     /// The declarations of the bag before: the splits of a session share one copy.
     last_declared: Arc<Declarations>,
@@ -46,7 +48,8 @@ impl Indexer {
         Self {
             buffers: ScanBuffers::default(),
             transforms: TransformReader::new(library.clone()),
-            labels: LabelReader::new(types.clone(), library),
+            labels: LabelReader::new(types.clone(), library.clone()),
+            numbers: NumberReader::new(types.clone(), library),
             types,
             last_declared: Arc::default(),
         }
@@ -85,9 +88,11 @@ impl Indexer {
             (contents, take) = self.pass(&mut source, options, None)?;
         }
         take.miss_unplanned(&contents.declared);
-        let Take { latched, edges, labels, .. } = take;
+        let Take { latched, edges, mut labels, numbers, .. } = take;
         let indexed = types.mark(&contents.declared);
+        let words = labels.iter_mut().filter_map(TopicLabels::words).collect();
         let labels = labels.into_iter().filter_map(TopicLabels::finish).collect();
+        let numbers = numbers.into_iter().filter_map(NumbersTaken::finish).collect();
         let (edges, transform_skew_ns) = (edges.spans, edges.skew_ns);
         if *contents.declared == *self.last_declared {
             contents.declared.clone_from(&self.last_declared);
@@ -103,6 +108,8 @@ impl Indexer {
             edges,
             transform_skew_ns,
             sightings: labels,
+            words,
+            numbers,
             indexed,
         })
     }
@@ -117,11 +124,11 @@ impl Indexer {
         let mut take = Take {
             transforms: &mut self.transforms,
             reader: &mut self.labels,
-            is_growing: known.is_some(),
+            number_reader: &mut self.numbers,
+            before: known.map(Before::of).unwrap_or_default(),
             channels: Vec::new(),
-            labels: known.map_or_else(Vec::new, |known| {
-                known.sightings.iter().map(TopicLabels::of).collect()
-            }),
+            labels: known.map_or_else(Vec::new, known_labels),
+            numbers: Vec::new(),
             latched: known.map(|known| known.latched.clone()).unwrap_or_default(),
             edges: known.map_or_else(Edges::default, |known| {
                 Edges::of(&known.edges, known.transform_skew_ns)
@@ -142,14 +149,51 @@ impl Indexer {
 struct Take<'t> {
     transforms: &'t mut TransformReader,
     reader: &'t mut LabelReader,
-    /// Whether only what was added to a bag is gone over.
-    is_growing: bool,
+    number_reader: &'t mut NumberReader,
+    /// What is known of a bag of which only what was added is gone over.
+    before: Before,
     /// What to do with each channel, by place in the declarations.
     channels: Vec<ChannelUse>,
     latched: Vec<LatchedMessage>,
     edges: Edges,
     /// For each topic that has any.
     labels: Vec<TopicLabels>,
+    /// For each topic that has any.
+    numbers: Vec<NumbersTaken>,
+}
+
+/// A bag as it was before it grew.
+#[derive(Debug, Default)]
+struct Before {
+    /// The topics that had messages.
+    topics: HashSet<Arc<str>>,
+    numbers: Vec<(Arc<str>, TopicNumbers)>,
+}
+
+impl Before {
+    fn of(known: &BagEntry) -> Self {
+        let declared = &known.contents.declared;
+        let topic = |channel: u32| declared.channel(channel).map(|of| of.topic.clone());
+        let seen = known.contents.chunks.iter().flat_map(|chunk| &chunk.channels);
+        let numbers = known.numbers.iter();
+        Self {
+            topics: seen.filter_map(|seen| topic(seen.channel)).collect(),
+            numbers: numbers.filter_map(|of| Some((topic(of.channel)?, of.clone()))).collect(),
+        }
+    }
+}
+
+/// The labels and words of a bag as it was before it grew.
+fn known_labels(known: &BagEntry) -> Vec<TopicLabels> {
+    let topic = |channel: u32| known.contents.declared.channel(channel).map(|of| &of.topic);
+    let words_of =
+        |channel: u32| known.words.iter().find(|words| topic(words.channel) == topic(channel));
+    let named = known.sightings.iter().map(|of| TopicLabels::of(of, words_of(of.channel)));
+    let names_nothing = |words: &&TopicWords| {
+        !known.sightings.iter().any(|of| topic(of.channel) == topic(words.channel))
+    };
+    let said = known.words.iter().filter(names_nothing).map(TopicLabels::of_words);
+    named.chain(said).collect()
 }
 
 struct ChannelUse {
@@ -157,6 +201,8 @@ struct ChannelUse {
     transforms: Option<(TransformPlan, EdgeReader)>,
     /// With the place of its topic in [`Take::labels`].
     labels: Option<(LabelPlan, usize)>,
+    /// The number of its reader, and the place of its topic in [`Take::numbers`].
+    numbers: Option<(usize, usize)>,
 }
 
 impl Visitor for Take<'_> {
@@ -183,6 +229,12 @@ impl Visitor for Take<'_> {
         {
             labels.take(self.reader, plan, message.log_time, message.payload);
         }
+        if let Some((reader, topic)) = usage.numbers
+            && let Some(compiled) = self.number_reader.compiled(reader)
+            && let Some(numbers) = self.numbers.get_mut(topic)
+        {
+            numbers.take(compiled, message.log_time, message.payload);
+        }
         if usage.is_latched {
             let plan = usage.transforms.as_ref().map(|(plan, _)| plan.clone());
             self.keep(message, plan.as_ref());
@@ -202,10 +254,14 @@ impl Take<'_> {
                 let topic = self.labels_of(declared, place);
                 (plan, topic)
             }),
+            numbers: self.number_reader.reader(declared, place).and_then(|reader| {
+                let topic = self.numbers_of(declared, place, reader)?;
+                Some((reader, topic))
+            }),
         }
     }
 
-    /// Topics with labels of which some channel has no definition that can be used, or other labels.
+    /// Topics of which some channel has no definition that can be used, or is not configured.
     fn miss_unplanned(&mut self, declared: &Declarations) {
         while let Ok(place) = u32::try_from(self.channels.len())
             && declared.channel(place).is_some()
@@ -214,26 +270,42 @@ impl Take<'_> {
             self.channels.push(usage);
         }
         for (channel, usage) in declared.channels.iter().zip(&self.channels) {
-            if usage.labels.is_some() {
-                continue;
+            let is_same =
+                |other: u32| declared.channel(other).is_some_and(|of| of.topic == channel.topic);
+            if usage.labels.is_none() {
+                let same = self.labels.iter_mut().filter(|labels| is_same(labels.channel()));
+                same.for_each(TopicLabels::miss);
             }
-            let topic = |labels: &TopicLabels| declared.channel(labels.channel());
-            let same = self
-                .labels
-                .iter_mut()
-                .filter(|labels| topic(labels).is_some_and(|of| of.topic == channel.topic));
-            same.for_each(TopicLabels::miss);
+            if usage.numbers.is_none() {
+                let same = self.numbers.iter_mut().filter(|numbers| is_same(numbers.channel()));
+                same.for_each(NumbersTaken::miss);
+            }
         }
+    }
+
+    /// The place of a channel's topic among those with numbers.
+    fn numbers_of(&mut self, declared: &Declarations, place: u32, reader: usize) -> Option<usize> {
+        let topic = |place: u32| declared.channel(place).map(|channel| &channel.topic);
+        let is_same = |numbers: &NumbersTaken| topic(numbers.channel()) == topic(place);
+        if let Some(known) = self.numbers.iter().position(is_same) {
+            return Some(known);
+        }
+        let (compiled, topic) = (self.number_reader.compiled(reader)?, topic(place)?);
+        let known = self.before.numbers.iter().find(|(of, _)| of == topic).map(|(_, known)| known);
+        // Without knowledge of what was there before, nothing is known of all of it.
+        let is_complete = known.is_some() || !self.before.topics.contains(topic);
+        self.numbers.push(NumbersTaken::new(place, compiled, known, is_complete));
+        Some(self.numbers.len() - 1)
     }
 
     /// The place of a channel's topic among those with labels.
     fn labels_of(&mut self, declared: &Declarations, place: u32) -> usize {
         let topic = |place: u32| declared.channel(place).map(|channel| &channel.topic);
         let is_same = |labels: &TopicLabels| topic(labels.channel()) == topic(place);
-        let is_growing = self.is_growing;
+        // Of what was there before the bag has grown, nothing is known but that it was no label.
+        let was_there = topic(place).is_some_and(|topic| self.before.topics.contains(topic));
         self.labels.iter().position(is_same).unwrap_or_else(|| {
-            // Of what was there before it has grown, nothing is known but that it was no label.
-            self.labels.push(TopicLabels::new(place, is_growing));
+            self.labels.push(TopicLabels::new(place, was_there));
             self.labels.len() - 1
         })
     }

@@ -116,6 +116,20 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
+    /// As many bytes as are wanted.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError`] when there are fewer.
+    pub fn fixed<const N: usize>(&mut self) -> Result<[u8; N], CodecError> {
+        let available = self.remaining();
+        let bytes = self.bytes.get(self.position..).and_then(|rest| rest.first_chunk::<N>());
+        let offset = self.position;
+        let bytes = bytes.ok_or(CodecError::Truncated { offset, needed: N as u64, available })?;
+        self.position += N;
+        Ok(*bytes)
+    }
+
     /// A text.
     ///
     /// # Errors

@@ -28,6 +28,12 @@
 //!                           times  [ near the time before it plus the step before it; the
 //!                                    first near base ],
 //!                           labels [ label, ordinals [ behind the one before it ] ] ]
+//!               words     [ channel, words [ word ] ]
+//!               numbers   [ channel, zones [ path, min as 4 bytes, max as 4 bytes ],
+//!                           0, or 1, path, cells [ x near the one before it, y likewise ],
+//!                           0, or 1 and the drive ]
+//!
+//! in a sealed segment, what its tables hold is left out: times, zones and drives
 //!
 //! flags         bits 0-1 compression (none, lz4, zstd), bits 2-3 and 5 verdict (intact,
 //!               unchecked, damaged, claimed, doubtful), bit 4 is_sorted,
@@ -43,9 +49,19 @@ use ros2_memory_bag::{
 use ros2_memory_time::LogTime;
 
 use crate::{
-    BagEntry, CodecError, EdgeSpan, IndexedMark, LatchedMessage, Shared, Sharing, Sightings,
+    BagEntry, Cells, CodecError, Drive, EdgeSpan, IndexedMark, LatchedMessage, Shared, Sharing,
+    Sightings, TopicNumbers, TopicWords, Zone,
     codec::{Decoder, Encoder},
 };
+
+/// How much of an entry its bytes hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryForm {
+    /// All of it.
+    Whole,
+    /// Without the times of sightings, zones and drives: tables beside it hold these.
+    BesideTables,
+}
 
 /// Declarations as bytes.
 pub fn encode_declarations(declared: &Declarations) -> Vec<u8> {
@@ -103,7 +119,7 @@ pub fn decode_declarations(bytes: &[u8]) -> Result<Declarations, CodecError> {
 }
 
 /// An entry as bytes, without its declarations and what it shares with others.
-pub fn encode(entry: &BagEntry, sharing: &mut Sharing) -> Vec<u8> {
+pub fn encode(entry: &BagEntry, sharing: &mut Sharing, form: EntryForm) -> Vec<u8> {
     let mut out = Encoder::default();
     let contents = &entry.contents;
     out.bytes(entry.path.as_os_str().as_bytes());
@@ -155,16 +171,68 @@ pub fn encode(entry: &BagEntry, sharing: &mut Sharing) -> Vec<u8> {
     out.number(entry.indexed.0.into());
     out.number(entry.sightings.len() as u64);
     for sightings in &entry.sightings {
-        encode_sightings(&mut out, base, sightings, sharing);
+        encode_sightings(&mut out, base, sightings, sharing, form);
+    }
+    out.number(entry.words.len() as u64);
+    for words in &entry.words {
+        out.number(words.channel.into());
+        out.number(words.words.len() as u64);
+        words.words.iter().for_each(|word| out.number(sharing.text(word)));
+    }
+    out.number(entry.numbers.len() as u64);
+    for numbers in &entry.numbers {
+        encode_numbers(&mut out, numbers, sharing, form);
     }
     out.0
 }
 
-fn encode_sightings(out: &mut Encoder, base: u64, sightings: &Sightings, sharing: &mut Sharing) {
+fn encode_numbers(
+    out: &mut Encoder,
+    numbers: &TopicNumbers,
+    sharing: &mut Sharing,
+    form: EntryForm,
+) {
+    out.number(numbers.channel.into());
+    let is_whole = form == EntryForm::Whole;
+    let zones = if is_whole { numbers.zones.as_slice() } else { &[] };
+    out.number(zones.len() as u64);
+    for zone in zones {
+        out.number(sharing.text(&zone.path));
+        out.0.extend_from_slice(&zone.min.to_le_bytes());
+        out.0.extend_from_slice(&zone.max.to_le_bytes());
+    }
+    out.number(numbers.cells.is_some().into());
+    if let Some(cells) = &numbers.cells {
+        out.number(sharing.text(&cells.path));
+        out.number(cells.cells.len() as u64);
+        let mut last = (0, 0);
+        for (x, y) in &cells.cells {
+            let wide = |part: i32| i64::from(part).cast_unsigned();
+            out.near(wide(last.0), wide(*x));
+            out.near(wide(last.1), wide(*y));
+            last = (*x, *y);
+        }
+    }
+    let drive = numbers.drive.filter(|_| is_whole);
+    out.number(drive.is_some().into());
+    if let Some(drive) = drive {
+        out.0.extend_from_slice(&drive.to_bytes());
+    }
+}
+
+fn encode_sightings(
+    out: &mut Encoder,
+    base: u64,
+    sightings: &Sightings,
+    sharing: &mut Sharing,
+    form: EntryForm,
+) {
     out.number(sightings.channel.into());
     out.number(u64::from(sightings.is_complete) | u64::from(sightings.has_other_values) << 1);
     out.number(sightings.times.len() as u64);
-    encode_times(out, base, &sightings.times);
+    if form == EntryForm::Whole {
+        encode_times(out, base, &sightings.times);
+    }
     out.number(sightings.labels.len() as u64);
     for (label, ordinals) in &sightings.labels {
         out.number(sharing.text(label));
@@ -239,7 +307,8 @@ fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
     }
 }
 
-/// An entry from bytes, with the declarations that belong to it.
+/// An entry from bytes, with the declarations that belong to it. What tables beside it hold is
+/// empty then.
 ///
 /// # Errors
 ///
@@ -249,6 +318,7 @@ pub fn decode(
     bytes: &[u8],
     declared: &Arc<Declarations>,
     shared: &Shared,
+    form: EntryForm,
 ) -> Result<BagEntry, CodecError> {
     let mut from = Decoder::new(bytes);
     let (path, identity) = decode_file(&mut from)?;
@@ -313,19 +383,22 @@ pub fn decode(
     let transform_skew_ns = from.number()?;
     let indexed = IndexedMark(from.small("mark")?);
     let sightings = (0..from.count()?)
-        .map(|_| decode_sightings(&mut from, base, declared, shared))
+        .map(|_| decode_sightings(&mut from, base, declared, shared, form))
         .collect::<Result<Vec<_>, CodecError>>()?;
-    let mut topics = HashSet::new();
-    for of in &sightings {
-        let topic = declared.channel(of.channel).map(|channel| &channel.topic);
-        if !topics.insert(topic) {
-            return Err(CodecError::Value {
-                offset: 0,
-                what: "topic by itself",
-                found: of.channel.into(),
-            });
-        }
-    }
+    let words = (0..from.count()?)
+        .map(|_| {
+            let channel = channel(&mut from, declared)?;
+            let words =
+                (0..from.count()?).map(|_| shared.text(&mut from)).collect::<Result<_, _>>()?;
+            Ok(TopicWords { channel, words })
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    let numbers = (0..from.count()?)
+        .map(|_| decode_numbers(&mut from, declared, shared))
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    once_each(declared, sightings.iter().map(|of| of.channel))?;
+    once_each(declared, words.iter().map(|of| of.channel))?;
+    once_each(declared, numbers.iter().map(|of| of.channel))?;
     let contents =
         Contents { declared: declared.clone(), chunks, ending, damage, n_attachments, n_metadata };
     let contents = Arc::new(contents);
@@ -338,8 +411,66 @@ pub fn decode(
         edges,
         transform_skew_ns,
         sightings,
+        words,
+        numbers,
         indexed,
     })
+}
+
+/// That no two channels are of one topic.
+fn once_each(
+    declared: &Declarations,
+    channels: impl Iterator<Item = u32>,
+) -> Result<(), CodecError> {
+    let mut topics = HashSet::new();
+    for number in channels {
+        let topic = declared.channel(number).map(|channel| &channel.topic);
+        if !topics.insert(topic) {
+            let what = "topic by itself";
+            return Err(CodecError::Value { offset: 0, what, found: number.into() });
+        }
+    }
+    Ok(())
+}
+
+fn decode_numbers(
+    from: &mut Decoder<'_>,
+    declared: &Declarations,
+    shared: &Shared,
+) -> Result<TopicNumbers, CodecError> {
+    let channel = channel(from, declared)?;
+    let zones = (0..from.count()?)
+        .map(|_| {
+            let path = shared.text(from)?;
+            let (min, max) = (from.fixed()?, from.fixed()?);
+            Ok(Zone { path, min: f32::from_le_bytes(min), max: f32::from_le_bytes(max) })
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    let has_cells = from.number()? != 0;
+    let cells = has_cells.then(|| decode_cells(from, shared)).transpose()?;
+    let has_drive = from.number()? != 0;
+    let drive = has_drive.then(|| from.fixed()).transpose()?;
+    let drive = drive.map(|bytes| Drive::from_bytes(&bytes));
+    Ok(TopicNumbers { channel, zones, cells, drive })
+}
+
+fn decode_cells(from: &mut Decoder<'_>, shared: &Shared) -> Result<Cells, CodecError> {
+    let path = shared.text(from)?;
+    let mut last = (0u64, 0u64);
+    let part = |wide: u64| {
+        i32::try_from(wide.cast_signed()).map_err(|_too_far| CodecError::Value {
+            offset: 0,
+            what: "cell",
+            found: wide,
+        })
+    };
+    let cells = (0..from.count()?)
+        .map(|_| {
+            last = (from.near(last.0)?, from.near(last.1)?);
+            Ok((part(last.0)?, part(last.1)?))
+        })
+        .collect::<Result<Vec<_>, CodecError>>()?;
+    Ok(Cells { path, cells })
 }
 
 /// Which file an entry describes, which version of it, and its mark, without reading the rest.
@@ -369,12 +500,18 @@ fn decode_sightings(
     base: u64,
     declared: &Declarations,
     shared: &Shared,
+    form: EntryForm,
 ) -> Result<Sightings, CodecError> {
     let channel = channel(from, declared)?;
     let flags = from.number()?;
     let (is_complete, has_other_values) = (flags & 1 != 0, flags & 2 != 0);
-    let n_times = from.count()?;
-    let times = decode_times(from, base, n_times)?;
+    let (n_times, times) = match form {
+        EntryForm::Whole => {
+            let n_times = from.count()?;
+            (n_times, decode_times(from, base, n_times)?)
+        }
+        EntryForm::BesideTables => (from.small("number of times")?, Vec::new()),
+    };
     let labels = (0..from.count()?)
         .map(|_| {
             let label = shared.text(from)?;

@@ -3,10 +3,10 @@ use std::{path::Path, sync::Arc};
 use ros2_memory_bag::{ContentMark, Contents, FileIdentity};
 use ros2_memory_time::LogTime;
 
-use crate::{IndexedMark, Sightings};
+use crate::{IndexedMark, Sightings, TopicNumbers, TopicWords};
 
 /// What the catalog remembers of one bag.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BagEntry {
     /// Where the file lies, from the bag directory.
     pub path: Arc<Path>,
@@ -24,6 +24,10 @@ pub struct BagEntry {
     pub transform_skew_ns: u64,
     /// What its topics with labels name.
     pub sightings: Vec<Sightings>,
+    /// The words of its topics with text.
+    pub words: Vec<TopicWords>,
+    /// Where the numbers of its topics lie.
+    pub numbers: Vec<TopicNumbers>,
     /// With which configuration it was indexed.
     pub indexed: IndexedMark,
 }

@@ -3,9 +3,15 @@ use std::collections::BTreeMap;
 use ros2_memory_bag::Declarations;
 use ros2_memory_msg::{FieldPath, canonical_type_name};
 
+use crate::DriveRules;
+
 /// Which fields of which message types are indexed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IndexedTypes(BTreeMap<String, IndexedPaths>);
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct IndexedTypes {
+    types: BTreeMap<String, IndexedPaths>,
+    /// How distance is counted along positions.
+    pub rules: DriveRules,
+}
 
 /// The fields of one type that are indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,14 +31,19 @@ pub struct IndexedPaths {
 pub struct IndexedMark(pub u32);
 
 impl IndexedTypes {
+    /// No types; distance is counted by `rules`.
+    pub fn with_rules(rules: DriveRules) -> Self {
+        Self { rules, ..Self::default() }
+    }
+
     /// Sets what is indexed of a type.
     pub fn insert(&mut self, type_name: &str, paths: IndexedPaths) {
-        self.0.insert(canonical_type_name(type_name).into_owned(), paths);
+        self.types.insert(canonical_type_name(type_name).into_owned(), paths);
     }
 
     /// What is indexed of a type, in any spelling of its name.
     pub fn get(&self, type_name: &str) -> Option<&IndexedPaths> {
-        self.0.get(&*canonical_type_name(type_name))
+        self.types.get(&*canonical_type_name(type_name))
     }
 
     /// The mark of bags that declare these types.
@@ -42,9 +53,13 @@ impl IndexedTypes {
         names.sort_unstable();
         names.dedup();
         let mut hasher = crc32fast::Hasher::new();
-        for (name, paths) in names.iter().filter_map(|name| self.0.get_key_value(&**name)) {
+        for (name, paths) in names.iter().filter_map(|name| self.types.get_key_value(&**name)) {
             let IndexedPaths { labels, text, numbers, position } = paths;
             hasher.update(name.as_bytes());
+            if position.is_some() {
+                hasher.update(&self.rules.jitter_m.to_le_bytes());
+                hasher.update(&self.rules.max_speed_mps.to_le_bytes());
+            }
             let position = position.as_slice();
             for (kind, paths) in
                 [(b'l', &labels[..]), (b't', text), (b'n', numbers), (b'p', position)]

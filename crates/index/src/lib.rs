@@ -6,8 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod cells;
 pub mod codec;
 mod definition;
+mod drive;
 mod encoding;
 mod entry;
 mod error;
@@ -15,18 +17,27 @@ mod indexed_types;
 mod shared;
 mod sightings;
 mod take_labels;
+mod take_numbers;
+mod topic_index;
 mod transforms;
+mod words;
+mod zones;
 
 pub use build::Indexer;
+pub use cells::{CELL_M, Cell, Cells, cell_of, cells_near};
+pub use drive::{Drive, DriveRules, Pose, Step};
 pub use encoding::{
-    decode, decode_declarations, decode_identity, decode_times, encode, encode_declarations,
-    encode_times,
+    EntryForm, decode, decode_declarations, decode_identity, decode_times, encode,
+    encode_declarations, encode_times,
 };
 pub use entry::{BagEntry, EdgeSpan, LatchedMessage};
 pub use error::CodecError;
 pub use indexed_types::{IndexedMark, IndexedPaths, IndexedTypes};
 pub use shared::{Shared, SharedItem, Sharing};
 pub use sightings::Sightings;
+pub use topic_index::{TopicNumbers, TopicWords};
 pub use transforms::{
     TransformPart, TransformPlan, TransformReader, TransformSample, is_transform_type, sample_time,
 };
+pub use words::{WordPart, WordQuery, each_word};
+pub use zones::{Span, Zone};

@@ -2,7 +2,7 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     sync::Arc,
 };
@@ -12,12 +12,18 @@ use ros2_memory_msg::{DecodeLimits, FieldPath, Library, Plan, Scalar, Value};
 use ros2_memory_time::LogTime;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::{IndexedPaths, IndexedTypes, Sightings, definition::Definition};
+use crate::{
+    IndexedPaths, IndexedTypes, Sightings, TopicWords,
+    definition::Definition,
+    words::{MAX_WORD_BYTES, each_word},
+};
 
 /// A longer text is no label.
 const MAX_LABEL_BYTES: usize = 200;
 /// A topic that names more in one bag has labels that are none, such as numbers.
 const MAX_LABELS: usize = 4096;
+/// A topic that says more words in one bag cannot be ruled out by them.
+const MAX_WORDS: usize = 4096;
 /// What an object of a JSON list calls its label.
 const LABEL_KEYS: [&str; 6] = ["label", "name", "class", "class_name", "class_id", "object"];
 
@@ -27,7 +33,7 @@ pub(crate) struct LabelReader {
     types: Arc<IndexedTypes>,
     library: Arc<Library>,
     plans: HashMap<Definition, Option<LabelPlan>>,
-    /// Labels that other bags have too.
+    /// Labels and words that other bags have too.
     known: HashMap<Box<str>, Arc<str>>,
 }
 
@@ -47,9 +53,11 @@ pub(crate) struct TopicLabels {
     labels: BTreeMap<Arc<str>, Vec<u32>>,
     is_complete: bool,
     has_other_values: bool,
-    /// Whether a path of labels is configured: a topic with free text alone is kept only when
-    /// some of it is a list.
+    /// Whether a path of labels is configured: the labels of a topic with free text alone are kept
+    /// only when some of it is a list.
     has_label_paths: bool,
+    /// The words of free text; `None` when some are missing.
+    words: Option<BTreeSet<Arc<str>>>,
 }
 
 impl LabelReader {
@@ -70,13 +78,13 @@ impl LabelReader {
         self.plans.entry(key).or_insert_with_key(|key| compile(key, library, paths)).clone()
     }
 
-    /// The shared text of a label.
+    /// The shared text of a label or word.
     fn shared(&mut self, label: &str) -> Arc<str> {
         if let Some(known) = self.known.get(label) {
             return known.clone();
         }
         let shared: Arc<str> = label.into();
-        if self.known.len() < MAX_LABELS {
+        if self.known.len() < MAX_LABELS + MAX_WORDS {
             self.known.insert(label.into(), shared.clone());
         }
         shared
@@ -105,11 +113,13 @@ impl TopicLabels {
             is_complete: true,
             has_other_values,
             has_label_paths: false,
+            words: (!has_other_values).then(BTreeSet::new),
         }
     }
 
     /// What was taken of a bag that has grown since.
-    pub(crate) fn of(known: &Sightings) -> Self {
+    pub(crate) fn of(known: &Sightings, words: Option<&TopicWords>) -> Self {
+        let none = (!known.has_other_values).then(BTreeSet::new);
         Self {
             channel: known.channel,
             times: known.times.clone(),
@@ -117,7 +127,14 @@ impl TopicLabels {
             is_complete: known.is_complete,
             has_other_values: known.has_other_values,
             has_label_paths: true,
+            words: words.map(|of| of.words.iter().cloned().collect()).or(none),
         }
+    }
+
+    /// What was taken of a bag that has grown since, of a topic that names nothing.
+    pub(crate) fn of_words(known: &TopicWords) -> Self {
+        let words = Some(known.words.iter().cloned().collect());
+        Self { words, ..Self::new(known.channel, true) }
     }
 
     pub(crate) fn channel(&self) -> u32 {
@@ -134,7 +151,7 @@ impl TopicLabels {
     ) {
         self.has_label_paths |= plan.n_labels > 0;
         let Ok(ordinal) = u32::try_from(self.times.len()) else {
-            self.is_complete = false;
+            self.miss();
             return;
         };
         self.times.push(log_time);
@@ -143,6 +160,9 @@ impl TopicLabels {
             self.value(reader, ordinal, &value, is_label);
         });
         self.is_complete &= outcome.is_ok();
+        if outcome.is_err() {
+            self.words = None;
+        }
     }
 
     fn value(&mut self, reader: &mut LabelReader, ordinal: u32, value: &Value<'_>, is_label: bool) {
@@ -157,6 +177,12 @@ impl TopicLabels {
                     let mut json = serde_json::Deserializer::from_str(text);
                     let listed = Items(&mut item).deserialize(&mut json).and_then(|()| json.end());
                     self.has_other_values |= has_others;
+                    if has_others {
+                        // An escape stands for a letter that the words do not show.
+                        let is_plain = listed.is_err() || !text.contains('\\');
+                        self.words = self.words.take().filter(|_| is_plain);
+                        self.say(reader, text);
+                    }
                     if listed.is_ok() {
                         return;
                     }
@@ -165,6 +191,7 @@ impl TopicLabels {
                     self.name(reader, ordinal, text);
                 } else {
                     self.has_other_values = true;
+                    self.say(reader, text);
                 }
             }
             Value::Scalar(Scalar::I64(number)) if is_label => {
@@ -179,13 +206,33 @@ impl TopicLabels {
                 }
             }
             Value::Absent => {}
-            _ => self.has_other_values = true,
+            _ => {
+                self.has_other_values = true;
+                self.words = None;
+            }
+        }
+    }
+
+    /// Takes the words of free text.
+    fn say(&mut self, reader: &mut LabelReader, text: &str) {
+        let Some(words) = &mut self.words else { return };
+        let mut is_too_much = false;
+        each_word(text, |word| {
+            if word.len() > MAX_WORD_BYTES || words.len() >= MAX_WORDS {
+                is_too_much = true;
+            } else if !words.contains(word) {
+                words.insert(reader.shared(word));
+            }
+        });
+        if is_too_much {
+            self.words = None;
         }
     }
 
     /// Takes note that some messages of the topic could not be read at all.
     pub(crate) fn miss(&mut self) {
         self.is_complete = false;
+        self.words = None;
     }
 
     fn name(&mut self, reader: &mut LabelReader, ordinal: u32, label: &str) {
@@ -203,10 +250,17 @@ impl TopicLabels {
         }
     }
 
+    /// The words of the topic's free text, when there is any and none are missing.
+    pub(crate) fn words(&mut self) -> Option<TopicWords> {
+        let words = self.words.take().filter(|_| self.has_other_values)?;
+        Some(TopicWords { channel: self.channel, words: words.into_iter().collect() })
+    }
+
     /// What the topic of this bag names; `None` when it names nothing and was not meant to.
     pub(crate) fn finish(self) -> Option<Sightings> {
-        let Self { channel, mut times, labels, is_complete, has_other_values, has_label_paths } =
-            self;
+        let Self {
+            channel, mut times, labels, is_complete, has_other_values, has_label_paths, ..
+        } = self;
         let is_text_alone = !has_label_paths && labels.is_empty() && has_other_values;
         if times.is_empty() || is_text_alone {
             return None;

@@ -14,8 +14,9 @@ use ros2_memory_bag::{
     Declarations, Ending, FileIdentity, Losses, Schema, Verdict,
 };
 use ros2_memory_index::{
-    BagEntry, EdgeSpan, IndexedMark, LatchedMessage, Shared, Sharing, Sightings, decode,
-    decode_declarations, decode_identity, encode, encode_declarations,
+    BagEntry, Cells, Drive, EdgeSpan, EntryForm, IndexedMark, LatchedMessage, Pose, Shared,
+    Sharing, Sightings, TopicNumbers, TopicWords, Zone, decode, decode_declarations,
+    decode_identity, encode, encode_declarations,
 };
 use ros2_memory_time::LogTime;
 
@@ -164,9 +165,19 @@ fn entry() -> impl Strategy<Value = BagEntry> {
                     .collect();
                 Sightings { channel, times, labels, is_complete, has_other_values }
             });
-        let lists = (vec(latched, 0..4), vec(edge, 0..4), vec(sightings, 0..3));
+        let words = (0..n_channels, btree_set("[a-z]{1,5}", 0..5)).prop_map(|(channel, words)| {
+            TopicWords { channel, words: words.iter().map(|word| word.as_str().into()).collect() }
+        });
+        let lists = (
+            vec(latched, 0..4),
+            vec(edge, 0..4),
+            vec(sightings, 0..3),
+            vec(words, 0..3),
+            vec(numbers(n_channels), 0..3),
+        );
         (Just(contents), path, identity, any::<(u32, u32)>(), lists).prop_map(
-            |(contents, path, identity, (mark, indexed), (latched, edges, sightings))| {
+            |(contents, path, identity, (mark, indexed), lists)| {
+                let (latched, edges, sightings, words, numbers) = lists;
                 let declared = Declarations::clone(&contents.declared);
                 BagEntry {
                     path: path.into(),
@@ -176,7 +187,9 @@ fn entry() -> impl Strategy<Value = BagEntry> {
                     latched,
                     edges,
                     transform_skew_ns: mark.into(),
-                    sightings: one_a_topic(sightings, &declared),
+                    sightings: one_a_topic(sightings, &declared, |of| of.channel),
+                    words: one_a_topic(words, &declared, |of| of.channel),
+                    numbers: one_a_topic(numbers, &declared, |of| of.channel),
                     indexed: IndexedMark(indexed),
                 }
             },
@@ -184,11 +197,48 @@ fn entry() -> impl Strategy<Value = BagEntry> {
     })
 }
 
-/// A topic has its sightings together, whichever of its channels they came over.
-fn one_a_topic(sightings: Vec<Sightings>, declared: &Declarations) -> Vec<Sightings> {
+fn numbers(n_channels: u32) -> impl Strategy<Value = TopicNumbers> {
+    let zone = ("[a-z.]{1,9}", any::<f32>(), any::<f32>()).prop_filter_map("numbers", |zone| {
+        let (path, min, max) = zone;
+        (!min.is_nan() && !max.is_nan()).then(|| Zone { path: path.into(), min, max })
+    });
+    let cells = ("[a-z.]{1,9}", btree_set(any::<(i32, i32)>(), 0..5))
+        .prop_map(|(path, cells)| Cells { path: path.into(), cells: cells.into_iter().collect() });
+    let pose = || {
+        let parts = (-1e6..1e6f64, -1e6..1e6f64, -1e6..1e6f64);
+        (time(), parts).prop_map(|(time, (x, y, z))| Pose { time, at_m: [x, y, z] })
+    };
+    let sums = (0.0..1e9f64, 0.0..1e3f64, any::<(u32, u32, u32)>());
+    let drive = (pose(), pose(), pose(), sums).prop_map(|(first, mut corner, last, sums)| {
+        // A waypoint has no height.
+        corner.at_m[2] = 0.0;
+        let (distance_m, fastest_mps, (n_poses, n_jumps, n_invalid)) = sums;
+        Drive { first, corner, last, distance_m, fastest_mps, n_poses, n_jumps, n_invalid }
+    });
+    let parts = (vec(zone, 0..4), proptest::option::of(cells), proptest::option::of(drive));
+    (0..n_channels, parts).prop_map(|(channel, (zones, cells, drive))| TopicNumbers {
+        channel,
+        zones,
+        cells,
+        drive,
+    })
+}
+
+/// A topic has what is known of it together, whichever of its channels it came over.
+fn one_a_topic<T>(all: Vec<T>, declared: &Declarations, channel: impl Fn(&T) -> u32) -> Vec<T> {
     let mut seen = HashSet::new();
-    let topic = |of: &Sightings| declared.channel(of.channel).map(|channel| channel.topic.clone());
-    sightings.into_iter().filter(|of| seen.insert(topic(of))).collect()
+    let topic = |of: &T| declared.channel(channel(of)).map(|channel| channel.topic.clone());
+    all.into_iter().filter(|of| seen.insert(topic(of))).collect()
+}
+
+/// What is left of an entry of which tables hold the rest.
+fn beside_tables(mut entry: BagEntry) -> BagEntry {
+    entry.sightings.iter_mut().for_each(|of| of.times.clear());
+    for numbers in &mut entry.numbers {
+        numbers.zones.clear();
+        numbers.drive = None;
+    }
+    entry
 }
 
 /// The entry with each fault in words, as it comes back.
@@ -202,9 +252,9 @@ fn remembered(mut entry: BagEntry) -> BagEntry {
 }
 
 /// An entry's bytes, and what they share with others.
-fn encoded(entry: &BagEntry) -> (Vec<u8>, Shared) {
+fn encoded(entry: &BagEntry, form: EntryForm) -> (Vec<u8>, Shared) {
     let (mut sharing, mut shared) = (Sharing::default(), Shared::default());
-    let bytes = encode(entry, &mut sharing);
+    let bytes = encode(entry, &mut sharing, form);
     sharing.take_fresh().into_iter().for_each(|item| shared.push(item));
     (bytes, shared)
 }
@@ -216,19 +266,25 @@ proptest! {
     fn an_entry_comes_back_as_it_went(entry in entry()) {
         let declared = decode_declarations(&encode_declarations(&entry.contents.declared)).unwrap();
         prop_assert_eq!(&declared, &*entry.contents.declared);
-        let (bytes, shared) = encoded(&entry);
-        let back = decode(&bytes, &Arc::new(declared), &shared).unwrap();
+        let (bytes, shared) = encoded(&entry, EntryForm::Whole);
+        let declared = Arc::new(declared);
+        let back = decode(&bytes, &declared, &shared, EntryForm::Whole).unwrap();
         let identity = decode_identity(&bytes).unwrap();
         prop_assert_eq!(identity, (&*entry.path, entry.identity, entry.mark));
-        prop_assert_eq!(back, remembered(entry));
+        let entry = remembered(entry);
+        prop_assert_eq!(&back, &entry);
+        let (bytes, shared) = encoded(&entry, EntryForm::BesideTables);
+        let back = decode(&bytes, &declared, &shared, EntryForm::BesideTables).unwrap();
+        prop_assert_eq!(back, beside_tables(entry));
     }
 
     /// What a prefix holds is incomplete: a list or its count is missing.
     #[test]
     fn a_cut_entry_is_an_error(entry in entry(), cut in any::<Index>()) {
-        let (bytes, shared) = encoded(&entry);
+        let (bytes, shared) = encoded(&entry, EntryForm::Whole);
         let declared = &entry.contents.declared;
-        prop_assert!(decode(&bytes[..cut.index(bytes.len())], declared, &shared).is_err());
+        let cut_bytes = &bytes[..cut.index(bytes.len())];
+        prop_assert!(decode(cut_bytes, declared, &shared, EntryForm::Whole).is_err());
         let bytes = encode_declarations(declared);
         prop_assert!(decode_declarations(&bytes[..cut.index(bytes.len())]).is_err());
     }
@@ -236,8 +292,10 @@ proptest! {
     #[test]
     fn random_bytes_panic_nowhere(bytes in vec(any::<u8>(), 0..300), entry in entry()) {
         drop(decode_declarations(&bytes));
-        let (_, shared) = encoded(&entry);
-        drop(decode(&bytes, &entry.contents.declared, &shared));
+        let (_, shared) = encoded(&entry, EntryForm::Whole);
+        for form in [EntryForm::Whole, EntryForm::BesideTables] {
+            drop(decode(&bytes, &entry.contents.declared, &shared, form));
+        }
     }
 
     #[test]
@@ -245,12 +303,12 @@ proptest! {
         entry in entry(),
         changes in vec(any::<(Index, u8)>(), 1..5),
     ) {
-        let (mut bytes, shared) = encoded(&entry);
+        let (mut bytes, shared) = encoded(&entry, EntryForm::Whole);
         for (at, value) in &changes {
             let at = at.index(bytes.len());
             bytes[at] = *value;
         }
-        if let Ok(changed) = decode(&bytes, &entry.contents.declared, &shared) {
+        if let Ok(changed) = decode(&bytes, &entry.contents.declared, &shared, EntryForm::Whole) {
             let declared = &changed.contents.declared;
             let seen = changed.contents.chunks.iter().flat_map(|chunk| &chunk.channels);
             prop_assert!(seen.map(|seen| seen.channel).all(|c| declared.channel(c).is_some()));

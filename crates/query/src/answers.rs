@@ -1,5 +1,6 @@
 //! The answers, one file a question.
 
+pub(crate) mod candidates;
 pub(crate) mod element;
 pub(crate) mod expand;
 pub(crate) mod explain_gap;

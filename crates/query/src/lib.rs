@@ -30,7 +30,7 @@ pub use call::{CallContext, Cancel, Progress, ProgressSink};
 pub use extract::full_message;
 pub use json::{BytesForm, JsonOptions};
 pub use memory::{Memory, MemoryError, Metric};
-pub use reply::{CallStats, ErrorCode, Reply};
+pub use reply::{CallStats, ErrorCode, IndexUse, Reply};
 pub use schema_map::{SchemaMap, TypePaths};
 pub use settings::{Now, Role, Roles, Settings};
 pub use time_argument::{Moment, MomentError};

@@ -191,6 +191,7 @@ impl<'m> Query<'m> {
     ) -> Result<(), Refusal> {
         self.stats.bags_opened += report.bags_opened;
         self.stats.chunks_read += report.chunks_read;
+        self.stats.chunk_bytes += report.chunk_bytes;
         self.stats.messages_scanned += report.messages_scanned;
         if let Some((path, first)) = report.skipped.first() {
             self.note(format!(

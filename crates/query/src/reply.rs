@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use serde_json::{Map, Value, json};
 
@@ -75,6 +75,40 @@ pub struct CallStats {
     pub chunks_read: u64,
     /// Message records that were looked at.
     pub messages_scanned: u64,
+    /// How long these chunks are, inflated.
+    pub chunk_bytes: u64,
+    /// Bags that an index proved to hold nothing that was asked for.
+    pub bags_passed_over: u64,
+    /// The index that did.
+    pub index: IndexUse,
+}
+
+/// What an answer was narrowed down by, beside the times of bags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IndexUse {
+    /// Nothing: what was asked for is not indexed, or may be anywhere.
+    #[default]
+    None,
+    /// The labels and words that topics hold.
+    Text,
+    /// Where numbers lie.
+    Numbers,
+    /// The cells of positions.
+    Places,
+    /// The sums of distance.
+    Drives,
+}
+
+impl fmt::Display for IndexUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "none",
+            Self::Text => "labels and words",
+            Self::Numbers => "zone maps of numbers",
+            Self::Places => "cells of positions",
+            Self::Drives => "running sums of distance",
+        })
+    }
 }
 
 /// The answer to one call: a JSON value, or an error of the closed list.

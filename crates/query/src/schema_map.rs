@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use ros2_memory_index::{IndexedPaths, IndexedTypes};
+use ros2_memory_index::{DriveRules, IndexedPaths, IndexedTypes};
 use ros2_memory_msg::{FieldPath, canonical_type_name};
 
 /// For each message type, which fields a reply shows and what they mean.
@@ -34,9 +34,9 @@ impl SchemaMap {
 }
 
 impl SchemaMap {
-    /// What is indexed of all types.
-    pub fn indexed(&self) -> IndexedTypes {
-        let mut types = IndexedTypes::default();
+    /// What is indexed of all types, with distance counted by `rules`.
+    pub fn indexed(&self, rules: DriveRules) -> IndexedTypes {
+        let mut types = IndexedTypes::with_rules(rules);
         for (name, paths) in &self.types {
             if paths.index != IndexedPaths::default() {
                 types.insert(name, paths.index.clone());

@@ -38,6 +38,7 @@ impl Port for OneTool {
             bags_opened: 2,
             chunks_read: 3,
             messages_scanned: 4,
+            ..CallStats::default()
         };
         Reply { stats, ..Reply::answer(Value::Null) }
     }

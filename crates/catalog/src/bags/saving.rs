@@ -227,7 +227,7 @@ fn write_together(
 ) -> std::io::Result<usize> {
     let mut entries = Vec::with_capacity(together.len());
     for (segment, row, is_gone) in together {
-        match segment.entry(*row) {
+        match segment.whole_entry(*row) {
             Ok(entry) => entries.push((entry, *is_gone)),
             // Its file, when it is there, is found to be unknown at the next full look.
             Err(reason) => tracing::warn!(segment = segment.number, row, reason, "left out"),

@@ -14,7 +14,9 @@ use ros2_memory_bag::{
     Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind, Ending,
     Losses, Verdict,
 };
-use ros2_memory_index::{EdgeSpan, LatchedMessage, Sightings};
+use ros2_memory_index::{
+    Cells, Drive, EdgeSpan, LatchedMessage, Pose, Sightings, TopicNumbers, TopicWords, Zone,
+};
 use ros2_memory_testkit::prng::Prng;
 use ros2_memory_time::LogTime;
 
@@ -93,8 +95,36 @@ fn entry(path: &str, version: u64) -> Arc<BagEntry> {
             is_complete: version.is_multiple_of(2),
             has_other_values: version.is_multiple_of(3),
         }],
+        words: vec![TopicWords {
+            channel: 1,
+            words: vec!["low".into(), format!("word{}", version % 7).into()],
+        }],
+        numbers: vec![numbers(version)],
         indexed: IndexedMark(u32::try_from(version).unwrap()),
     })
+}
+
+/// Numbers of which every fifth bag has no drive, and every third no zone.
+fn numbers(version: u64) -> TopicNumbers {
+    let x = f64::from(u32::try_from(version).unwrap());
+    let pose = |ns: u64, x: f64| Pose { time: LogTime::from_ns(ns), at_m: [x, 0.5, 0.0] };
+    let drive = Drive {
+        first: pose(1, x),
+        corner: pose(2, x),
+        last: pose(9, x + 1.0),
+        distance_m: 1.0,
+        fastest_mps: x,
+        n_poses: 3,
+        n_jumps: 1,
+        n_invalid: 2,
+    };
+    let zone = Zone { path: "x".into(), min: -1.0, max: 1e3 };
+    TopicNumbers {
+        channel: 1,
+        zones: Vec::from_iter((!version.is_multiple_of(3)).then_some(zone)),
+        cells: Some(Cells { path: "position".into(), cells: vec![(-1, 2), (3, 4)] }),
+        drive: (!version.is_multiple_of(5)).then_some(drive),
+    }
 }
 
 /// What a catalog held, in an order.

@@ -3,12 +3,14 @@
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
 
 use ros2_memory_bag::{Declarations, run_key};
-use ros2_memory_index::BagEntry;
+use ros2_memory_index::{BagEntry, Cells, DriveRules, TopicNumbers};
 
 use super::{
+    columns::Columns,
     index::SegmentIndex,
     postings::TopicPostings,
     rows::{Row, RowFlags, latest_so_far},
+    rows_with::{RowsWithCells, RowsWithWords},
     summary::Summing,
 };
 
@@ -25,10 +27,18 @@ pub(crate) struct Building {
     declared: Vec<Arc<Declarations>>,
     declared_places: HashMap<usize, u32>,
     postings: Vec<TopicPostings>,
+    words: Vec<RowsWithWords>,
+    cells: Vec<RowsWithCells>,
+    columns: Columns,
     summing: Summing,
 }
 
 impl Building {
+    /// Nothing yet; steps from bag to bag are counted by `rules`.
+    pub(crate) fn new(rules: DriveRules) -> Self {
+        Self { columns: Columns::new(rules), ..Self::default() }
+    }
+
     /// Adds a bag, the entry of which stands at `offset` in the file and has `len` bytes there.
     pub(crate) fn add(&mut self, entry: &Arc<BagEntry>, offset: u64, len: u32, is_gone: bool) {
         let contents = &entry.contents;
@@ -58,10 +68,48 @@ impl Building {
                 postings.add(number, first, sightings);
             }
         }
+        for words in &entry.words {
+            let Some(channel) = contents.declared.channel(words.channel) else { continue };
+            let known = self.words.iter().position(|known| known.topic == channel.topic);
+            let at = known.unwrap_or_else(|| {
+                self.words.push(RowsWithWords::new(channel.topic.clone()));
+                self.words.len() - 1
+            });
+            if let Some(rows) = self.words.get_mut(at) {
+                rows.add(number, words);
+            }
+        }
+        for numbers in &entry.numbers {
+            let Some(channel) = contents.declared.channel(numbers.channel) else { continue };
+            self.add_numbers(number, &channel.topic, numbers);
+        }
         if is_gone {
             self.summing.add_gone(entry, &run);
         } else {
             self.summing.add(entry, &run);
+        }
+    }
+
+    fn add_numbers(&mut self, row: u32, topic: &Arc<str>, numbers: &TopicNumbers) {
+        for zone in &numbers.zones {
+            self.columns.add_zone(row, topic, zone);
+        }
+        if let Some(drive) = numbers.drive {
+            self.columns.add_drive(row, topic, drive);
+        }
+        if let Some(cells) = &numbers.cells {
+            self.add_cells(row, topic, cells);
+        }
+    }
+
+    fn add_cells(&mut self, row: u32, topic: &Arc<str>, cells: &Cells) {
+        let is_same = |known: &RowsWithCells| known.topic == *topic && known.path == cells.path;
+        let at = self.cells.iter().position(is_same).unwrap_or_else(|| {
+            self.cells.push(RowsWithCells::new(topic.clone(), cells.path.clone()));
+            self.cells.len() - 1
+        });
+        if let Some(rows) = self.cells.get_mut(at) {
+            rows.add(row, cells);
         }
     }
 
@@ -70,7 +118,22 @@ impl Building {
         for postings in &mut self.postings {
             postings.finish(n_rows);
         }
+        self.words.iter_mut().for_each(RowsWithWords::finish);
+        self.cells.iter_mut().for_each(RowsWithCells::finish);
+        let (rows, sets, topics) = (&self.rows, &self.sets, &self.topics);
+        let has_topic = |row: usize, topic: &str| {
+            let set = rows.get(row).and_then(|row| sets.get(row.topics as usize));
+            set.is_some_and(|set| {
+                let name = |number: &u32| topics.get(*number as usize).map(|name| &**name);
+                set.iter().any(|number| name(number) == Some(topic))
+            })
+        };
+        let run_of = |row: usize| rows.get(row).map_or(0, |row| row.run);
+        let tables = self.columns.finish(rows.len(), &has_topic, &run_of);
         SegmentIndex {
+            words: self.words,
+            cells: self.cells,
+            tables,
             latest_so_far: latest_so_far(self.rows.iter().map(|row| row.last)),
             rows: self.rows,
             topics: self.topics,

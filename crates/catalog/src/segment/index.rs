@@ -10,7 +10,9 @@ use ros2_memory_time::LogTime;
 use super::{
     postings::TopicPostings,
     rows::{Row, latest_so_far},
+    rows_with::{RowsWithCells, RowsWithWords},
     summary::Summary,
+    tables::Table,
 };
 
 /// What is known of the bags of a segment without reading their entries.
@@ -23,6 +25,11 @@ use super::{
 /// postings  [ topic text, numbers of messages before each row as 4 bytes each,
 ///             places of times as 4 bytes each, times, labels [ text, posting list ],
 ///             incomplete rows and those with other values as posting lists ]
+/// words     [ topic text, words [ text, rows as posting list ], known rows as posting list ]
+/// cells     [ topic text, path text, cells [ x, y as 4 bytes each, rows as posting list ],
+///             known rows as posting list ]
+/// tables    [ topic text, 0 for drives or 1 and a path text for zones, place in the file,
+///             jitter, largest speed as 8 bytes each, fastest steps as 8 bytes each ]
 /// summary   bags, open bags, bytes,
 ///           topics  [ topic text, type text, count, has a span, first, last near first ],
 ///           runs    [ path text, first, last near first ],
@@ -43,6 +50,9 @@ pub(crate) struct SegmentIndex {
     pub(crate) runs: Vec<PathBuf>,
     pub(crate) declared: Vec<Arc<Declarations>>,
     pub(crate) postings: Vec<TopicPostings>,
+    pub(crate) words: Vec<RowsWithWords>,
+    pub(crate) cells: Vec<RowsWithCells>,
+    pub(crate) tables: Vec<Table>,
     /// Over all rows whose files exist, as of when the segment was made.
     pub(crate) summary: Arc<Summary>,
 }
@@ -63,6 +73,12 @@ impl SegmentIndex {
         self.runs.iter().for_each(|run| out.bytes(run.as_os_str().as_bytes()));
         out.number(self.postings.len() as u64);
         self.postings.iter().for_each(|postings| postings.encode(out));
+        out.number(self.words.len() as u64);
+        self.words.iter().for_each(|words| words.encode(out));
+        out.number(self.cells.len() as u64);
+        self.cells.iter().for_each(|cells| cells.encode(out));
+        out.number(self.tables.len() as u64);
+        self.tables.iter().for_each(|table| table.encode(out));
         self.summary.encode(out, &self.declared);
     }
 
@@ -84,6 +100,15 @@ impl SegmentIndex {
         let postings = (0..from.count()?)
             .map(|_| TopicPostings::decode(from, rows.len()))
             .collect::<Result<_, CodecError>>()?;
+        let words = (0..from.count()?)
+            .map(|_| RowsWithWords::decode(from))
+            .collect::<Result<_, CodecError>>()?;
+        let cells = (0..from.count()?)
+            .map(|_| RowsWithCells::decode(from))
+            .collect::<Result<_, CodecError>>()?;
+        let tables = (0..from.count()?)
+            .map(|_| Table::decode(from, rows.len()))
+            .collect::<Result<_, CodecError>>()?;
         let summary = Arc::new(Summary::decode(from, &declared)?);
         let is_sound = |row: &Row| {
             (row.declared as usize) < declared.len()
@@ -96,6 +121,18 @@ impl SegmentIndex {
             return Err(CodecError::Value { offset: 0, what: "table of bags", found: 0 });
         }
         let latest_so_far = latest_so_far(rows.iter().map(|row| row.last));
-        Ok(Self { rows, latest_so_far, topics, sets, runs, declared, postings, summary })
+        Ok(Self {
+            rows,
+            latest_so_far,
+            topics,
+            sets,
+            runs,
+            declared,
+            postings,
+            words,
+            cells,
+            tables,
+            summary,
+        })
     }
 }

@@ -4,13 +4,16 @@
 //! are kept in memory, and an entry is read when it is asked for.
 
 pub(crate) mod building;
+mod columns;
 pub(crate) mod entries;
 pub(crate) mod index;
 pub(crate) mod naming;
 pub(crate) mod postings;
 pub(crate) mod rows;
+pub(crate) mod rows_with;
 pub(crate) mod sealed;
 pub(crate) mod summary;
+pub(crate) mod tables;
 
 use std::{
     fs::File,
@@ -21,7 +24,7 @@ use std::{
 
 use roaring::RoaringBitmap;
 use ros2_memory_bag::{ContentMark, FileIdentity};
-use ros2_memory_index::{BagEntry, Shared, decode, decode_identity};
+use ros2_memory_index::{BagEntry, DriveRules, EntryForm, Shared, Zone, decode, decode_identity};
 
 use self::{
     building::Building,
@@ -29,6 +32,7 @@ use self::{
     index::SegmentIndex,
     rows::{Row, RowFlags},
     summary::{Summary, Summing},
+    tables::{Column, DriveRecord, Table, zones},
 };
 
 /// Where the file of a bag lies, which version of it is known, and its mark.
@@ -75,9 +79,9 @@ impl Dead {
 
 impl Segment {
     /// A segment in memory of bags, with whether their files are gone.
-    pub(crate) fn in_memory(mut entries: Vec<(Arc<BagEntry>, bool)>) -> Self {
+    pub(crate) fn in_memory(mut entries: Vec<(Arc<BagEntry>, bool)>, rules: DriveRules) -> Self {
         entries.sort_by(|(a, _), (b, _)| order(a).cmp(&order(b)));
-        let mut building = Building::default();
+        let mut building = Building::new(rules);
         for (entry, is_gone) in &entries {
             building.add(entry, 0, 0, *is_gone);
         }
@@ -126,7 +130,8 @@ impl Segment {
         self.index.runs.get(row.run as usize).map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// The entry of a bag: from memory, or read from the file and decoded.
+    /// The entry of a bag: from memory, or read from the file and decoded, without what the tables
+    /// hold: the times of sightings, zones and drives.
     ///
     /// # Errors
     ///
@@ -143,7 +148,66 @@ impl Segment {
         let bytes = self.entry_bytes(row)?;
         let (declared, payload) = bag_payload(&bytes)?;
         let declared = self.index.declared.get(declared as usize).ok_or("no such declarations")?;
-        decode(payload, declared, shared).map(Arc::new).map_err(|error| error.to_string())
+        let entry = decode(payload, declared, shared, EntryForm::BesideTables);
+        entry.map(Arc::new).map_err(|error| error.to_string())
+    }
+
+    /// The entry of a bag with all that belongs to it.
+    ///
+    /// # Errors
+    ///
+    /// In words, why it cannot be read.
+    pub(crate) fn whole_entry(&self, number: u32) -> Result<Arc<BagEntry>, String> {
+        let entry = self.entry(number)?;
+        if let Source::Memory(_) = &self.entries {
+            return Ok(entry);
+        }
+        let mut entry = Arc::unwrap_or_clone(entry);
+        let declared = entry.contents.declared.clone();
+        let first = self.row(number).map(|row| row.first).unwrap_or_default();
+        let topic = |channel: u32| declared.channel(channel).map(|channel| &channel.topic);
+        for sightings in &mut entry.sightings {
+            let mut postings = self.index.postings.iter();
+            let of_topic = postings.find(|of| topic(sightings.channel) == Some(&of.topic));
+            sightings.times = of_topic.map_or_else(Vec::new, |of| of.times_of(number, first));
+        }
+        for numbers in &mut entry.numbers {
+            let of_topic =
+                |table: &&Table| topic(numbers.channel).is_some_and(|topic| *topic == table.topic);
+            for table in self.index.tables.iter().filter(of_topic) {
+                let records = self.records(table, number..number + 1)?;
+                match &table.column {
+                    Column::Zone(path) => {
+                        numbers.zones.extend(
+                            zones(&records)
+                                .filter(|(min, _)| !min.is_nan())
+                                .map(|(min, max)| Zone { path: path.clone(), min, max }),
+                        )
+                    }
+                    Column::Drive => {
+                        numbers.drive = DriveRecord::all(&records).find_map(|of| of.drive);
+                    }
+                }
+            }
+        }
+        Ok(Arc::new(entry))
+    }
+
+    /// The records of some rows in a table of this segment.
+    ///
+    /// # Errors
+    ///
+    /// In words, why they cannot be read.
+    pub(crate) fn records(
+        &self,
+        table: &Table,
+        rows: std::ops::Range<u32>,
+    ) -> Result<Vec<u8>, String> {
+        let file = match &self.entries {
+            Source::Memory(_) => None,
+            Source::File { file, .. } => Some(file),
+        };
+        table.records(file, rows)
     }
 
     /// The path and the identity of a bag, without decoding its entry.
@@ -160,7 +224,8 @@ impl Segment {
         known_in(&self.entry_bytes(row)?)
     }
 
-    /// The path and the identity of each bag, by row: the file is read as a whole.
+    /// The path and the identity of each bag, by row, or why not all of it can be read: the file is
+    /// read as a whole.
     pub(crate) fn identities(&self) -> Vec<Result<Known, String>> {
         let Source::File { file, .. } = &self.entries else {
             return (0..self.n_rows()).map(|row| self.identity(row)).collect();
@@ -174,7 +239,17 @@ impl Segment {
             let start = usize::try_from(row.offset).map_err(|error| error.to_string())?;
             known_in(bytes.get(start..start + row.len as usize).ok_or("it is not there")?)
         };
-        self.index.rows.iter().map(of_row).collect()
+        let mut known: Vec<Result<Known, String>> = self.index.rows.iter().map(of_row).collect();
+        for table in &self.index.tables {
+            for rows in table.damaged_rows(file) {
+                for row in
+                    known.get_mut(rows.start as usize..rows.end as usize).into_iter().flatten()
+                {
+                    *row = Err("a table of the catalog is damaged there".to_owned());
+                }
+            }
+        }
+        known
     }
 
     fn entry_bytes(&self, row: &Row) -> Result<Vec<u8>, String> {

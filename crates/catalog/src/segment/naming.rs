@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use ros2_memory_bag::Declarations;
-use ros2_memory_index::{BagEntry, SharedItem, Sharing, encode, encode_declarations};
+use ros2_memory_index::{BagEntry, EntryForm, SharedItem, Sharing, encode, encode_declarations};
 
 use super::entries::Kind;
 
@@ -24,7 +24,12 @@ pub(crate) enum Named {
 impl Naming {
     /// The entry of a bag as bytes. What it is the first to name is appended to `fresh`, in the
     /// order of its numbers.
-    pub(crate) fn encode(&mut self, bag: &BagEntry, fresh: &mut Vec<Named>) -> Vec<u8> {
+    pub(crate) fn encode(
+        &mut self,
+        bag: &BagEntry,
+        form: EntryForm,
+        fresh: &mut Vec<Named>,
+    ) -> Vec<u8> {
         let declared = &bag.contents.declared;
         // Told apart by where they lie: the splits of a session share them, and comparing their
         // texts for each bag took a third of the time of writing. Equal ones that are not shared
@@ -36,7 +41,7 @@ impl Naming {
             self.declared.len() - 1
         });
         let mut payload = u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes().to_vec();
-        payload.extend_from_slice(&encode(bag, &mut self.sharing));
+        payload.extend_from_slice(&encode(bag, &mut self.sharing, form));
         fresh.extend(self.sharing.take_fresh().into_iter().map(Named::Shared));
         payload
     }

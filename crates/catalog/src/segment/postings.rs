@@ -177,7 +177,7 @@ fn wrong(what: &'static str, found: u32) -> CodecError {
     CodecError::Value { offset: 0, what, found: found.into() }
 }
 
-fn encode_list(out: &mut Encoder, list: &RoaringBitmap) {
+pub(crate) fn encode_list(out: &mut Encoder, list: &RoaringBitmap) {
     let mut bytes = Vec::with_capacity(list.serialized_size());
     match list.serialize_into(&mut bytes) {
         Ok(()) => out.bytes(&bytes),
@@ -185,7 +185,7 @@ fn encode_list(out: &mut Encoder, list: &RoaringBitmap) {
     }
 }
 
-fn decode_list(bytes: &[u8]) -> Result<RoaringBitmap, CodecError> {
+pub(crate) fn decode_list(bytes: &[u8]) -> Result<RoaringBitmap, CodecError> {
     RoaringBitmap::deserialize_from(bytes).map_err(|_error| wrong("posting list", 0))
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! header         as of every segment
 //! entries        of bags
+//! tables         as the index says where
 //! index          one entry: [ declarations bytes ], [ text ], [ payload bytes ], the tables
 //! +0      8      where the index starts, little-endian
 //! +8      4      CRC-32 of the 8 bytes before
@@ -19,7 +20,7 @@ use std::{
 
 use ros2_memory_bag::Declarations;
 use ros2_memory_index::{
-    BagEntry, CodecError, Shared, SharedItem,
+    BagEntry, CodecError, DriveRules, EntryForm, Shared, SharedItem,
     codec::{Decoder, Encoder},
     decode_declarations,
 };
@@ -49,7 +50,8 @@ pub(crate) struct SegmentWriter {
 }
 
 impl SegmentWriter {
-    pub(crate) fn new(file: File) -> std::io::Result<Self> {
+    /// Steps from bag to bag are counted by `rules`.
+    pub(crate) fn new(file: File, rules: DriveRules) -> std::io::Result<Self> {
         let mut file = BufWriter::with_capacity(1 << 18, file);
         file.write_all(&header())?;
         Ok(Self {
@@ -57,14 +59,14 @@ impl SegmentWriter {
             len: HEADER_LEN as u64,
             naming: Naming::default(),
             named: Vec::new(),
-            building: Building::default(),
+            building: Building::new(rules),
             bytes: Vec::new(),
         })
     }
 
     pub(crate) fn add(&mut self, bag: &Arc<BagEntry>, is_gone: bool) -> std::io::Result<()> {
         self.bytes.clear();
-        let payload = self.naming.encode(bag, &mut self.named);
+        let payload = self.naming.encode(bag, EntryForm::BesideTables, &mut self.named);
         push(&mut self.bytes, Kind::Bag, &payload);
         let len = u32::try_from(self.bytes.len()).unwrap_or(u32::MAX);
         self.building.add(bag, self.len, len, is_gone);
@@ -82,7 +84,14 @@ impl SegmentWriter {
             out.number(of_kind().count() as u64);
             of_kind().for_each(|named| out.bytes(&named.bytes()));
         }
-        self.building.finish().encode(&mut out);
+        let mut index = self.building.finish();
+        for table in &mut index.tables {
+            self.file.write_all(table.bytes())?;
+            let len = table.bytes().len() as u64;
+            table.move_to_file(self.len);
+            self.len += len;
+        }
+        index.encode(&mut out);
         push(&mut self.bytes, Kind::Index, &out.0);
         let start = self.len.to_le_bytes();
         self.bytes.extend_from_slice(&start);

@@ -14,7 +14,7 @@ use ros2_memory_testkit::prng::Prng;
 
 use super::*;
 use crate::{
-    Store,
+    Probe, Store, TopicSummary,
     bags::{Bags, Limits},
     snapshot::Given,
 };
@@ -132,6 +132,8 @@ fn entry(path: &str, messages: &[Recorded], version: u64) -> BagEntry {
         edges: Vec::new(),
         transform_skew_ns: 0,
         sightings: sightings.collect(),
+        words: Vec::new(),
+        numbers: Vec::new(),
         // Every seventh was indexed with another configuration.
         indexed: IndexedMark(u32::from(version.is_multiple_of(7))),
         contents: Arc::new(Contents {
@@ -283,7 +285,12 @@ fn check_narrowing(snapshot: &Snapshot, plain: &Plain, prng: &mut Prng) -> usize
     let names: Vec<&str> = TOPICS.iter().copied().filter(|_| prng.below(3) > 0).collect();
     let topics: Vec<&TopicSummary> = names.iter().filter_map(|name| snapshot.topic(name)).collect();
     let all = snapshot.bags_touching(&topics, TimeRange::ALL);
-    let kept = snapshot.may_name(&topics, all.clone(), &|label| label.contains(word));
+    let probe = Probe::Text {
+        is_wanted: &|label| label.contains(word),
+        words: None,
+        is_indexed: &|_type_name| true,
+    };
+    let kept = snapshot.may_match(&topics, all.clone(), &probe);
     let has_it = |of: &Recorded| {
         names.contains(&TOPICS[of.topic]) && of.labels.iter().any(|l| LABELS[*l].contains(word))
     };

@@ -70,7 +70,7 @@ pub(crate) fn matcher(
             }
             compile(&texts)
         }
-        Condition::Equals(_) => {
+        Condition::Equals(_) | Condition::Bound(_) => {
             let value = value.ok_or_else(|| {
                 let known: Vec<&str> =
                     schema.root().fields.iter().take(20).map(|f| f.name.as_str()).collect();

@@ -9,7 +9,10 @@ use ros2_memory_msg::{FieldPath, PlanReader};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Value as Json, json};
 
-use super::{matcher::matcher, nearest::find_newest, sieve::Sieve, topics::nothing_recorded};
+use super::{
+    candidates::candidates, matcher::matcher, nearest::find_newest, sieve::Sieve,
+    topics::nothing_recorded,
+};
 use crate::{
     ErrorCode, Moment, TypeView,
     names::resolve_topics,
@@ -105,11 +108,8 @@ fn each_match(
     else {
         return Err(nothing_recorded(query));
     };
-    let mut places = snapshot.bags_touching(&topics, TimeRange::ALL);
-    if let (Condition::Contains(contains), None) = (&search.condition, &search.field) {
-        // Labels are indexed: bags whose labels do not match are passed over.
-        places = snapshot.may_name(&topics, places, &|label| contains.is_in(label));
-    }
+    let places = snapshot.bags_touching(&topics, TimeRange::ALL);
+    let places = candidates(query, &snapshot, &topics, places, search);
     let mut matchers: HashMap<*const TypeView, Result<PlanReader, Refusal>> = HashMap::new();
     let mut reached = None;
     // A type that cannot be searched fails the call only when no other type could be.
@@ -231,6 +231,7 @@ impl Windows {
             query.steps.add(cost.chunks, query.context);
             query.stats.bags_opened += cost.bags;
             query.stats.chunks_read += cost.chunks;
+            query.stats.chunk_bytes += cost.chunk_bytes;
             query.stats.messages_scanned += cost.messages;
             *n_searched += cost.compared;
             bags = kept;

@@ -216,6 +216,7 @@ fn count(
             match bag.chunk_bytes(chunk, &mut buffer) {
                 Ok(bytes) => {
                     query.stats.chunks_read += 1;
+                    query.stats.chunk_bytes += chunk.len;
                     total += bag
                         .messages(chunk, bytes)
                         .filter(|message| {

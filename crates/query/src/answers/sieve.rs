@@ -39,6 +39,7 @@ pub(crate) struct Sieve<'q> {
 pub(crate) struct Cost {
     pub(crate) bags: u64,
     pub(crate) chunks: u64,
+    pub(crate) chunk_bytes: u64,
     pub(crate) messages: u64,
     /// Messages that were compared with the condition.
     pub(crate) compared: u64,
@@ -48,6 +49,7 @@ impl AddAssign for Cost {
     fn add_assign(&mut self, other: Self) {
         self.bags += other.bags;
         self.chunks += other.chunks;
+        self.chunk_bytes += other.chunk_bytes;
         self.messages += other.messages;
         self.compared += other.compared;
     }
@@ -166,6 +168,7 @@ impl Worker<'_, '_> {
                 return None;
             }
             cost.chunks += 1;
+            cost.chunk_bytes += chunk.len;
             cost.messages += n_messages;
         }
         Some(cost)

@@ -1,16 +1,17 @@
 //! How far and how fast the robot drove.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::Direction;
+use ros2_memory_catalog::{DriveLeg, Leg, TopicSummary};
+use ros2_memory_index::{DriveRules, Pose, Step};
 use ros2_memory_msg::PlanReader;
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
 use super::{motion::position_plan, range::Window};
 use crate::{
-    ErrorCode, TypeView,
+    ErrorCode, IndexUse, TypeView,
     query::Query,
     refusal::{Answer, Refusal},
     roles::pose_topic,
@@ -21,40 +22,39 @@ const MAX_WAYPOINTS: usize = 20;
 /// While reading, at most twice this many points are held.
 const HELD_POINTS: usize = 2048;
 
+/// Of so few bags the poses are read: that costs little, and gives each of them as a waypoint.
+const READ_BAGS: usize = 24;
+
 /// The path in a window: its length, speeds and shape.
 pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
     let snapshot = query.snapshot.clone();
     let topic = pose_topic(&snapshot, query.types.map(), &query.settings.roles.pose)?;
-    let mut timeline = query.timeline(&[topic], window.range, Direction::Forward);
+    let rules = DriveRules {
+        jitter_m: query.settings.jitter_m,
+        max_speed_mps: query.settings.max_speed_mps,
+    };
+    let mut reading = Reading { topic, window, plans: HashMap::new(), failed: None };
+    let mut path = Path::new(rules);
     let places = snapshot.bags_touching(&[topic], window.range);
-    let mut plans: HashMap<*const TypeView, Result<PlanReader, String>> = HashMap::new();
-    let mut path = Path::new(query.settings.jitter_m, query.settings.max_speed_mps);
-    let (mut failed, mut reason) = (0u64, String::new());
-    while let Some(message) = timeline.next() {
-        let view = query.view(&message.contents.declared, message.channel_index);
-        let plan = plans.entry(Arc::as_ptr(&view)).or_insert_with(|| {
-            let paths = query.types.map().get(&view.type_name).cloned().unwrap_or_default();
-            position_plan(&view, &paths).map(PlanReader::new)
-        });
-        let mut at = [f64::NAN; 3];
-        let outcome = match plan {
-            Ok(plan) => plan.numbers(message.payload, &mut at).map_err(|error| error.to_string()),
-            Err(reason) => Err(reason.clone()),
-        };
-        if let Err(why) = outcome {
-            failed += 1;
-            reason = why;
-            continue;
+    let n_bags = places.len();
+    let legs = if n_bags <= READ_BAGS {
+        vec![Leg::Read(places)]
+    } else {
+        let legs = snapshot.drive_legs(topic, window.range, rules);
+        legs.unwrap_or_else(|| vec![Leg::Read(places)])
+    };
+    for leg in &legs {
+        match leg {
+            Leg::Read(places) => reading.read(query, places, &mut path)?,
+            Leg::Summed(leg) => {
+                query.stats.index = IndexUse::Drives;
+                let n_points = HELD_POINTS * leg.n_bags() / n_bags;
+                path.add_leg(leg, snapshot.points(topic, leg, n_points.max(MAX_WAYPOINTS)));
+            }
         }
-        let run = places.get(message.part).and_then(|place| snapshot.run_of(*place));
-        let run = run.unwrap_or_default();
-        let run_end = snapshot.runs().get(run as usize).map_or(LogTime::MAX, |run| run.last);
-        path.add(message.log_time, at, (run, run_end));
     }
-    let covered = path.last.map(|last| TimeRange::closed(window.range.start, last.time));
-    query.account(timeline.report(), covered)?;
     let (Some(first), Some(last)) = (path.first, path.last.map(|last| last.time)) else {
-        if failed > 0 {
+        if let Some((failed, reason)) = reading.failed {
             let detail =
                 format!("{}: none of {failed} messages could be read: {reason}", topic.topic);
             return Err(Refusal::new(ErrorCode::DecodeFailed, detail));
@@ -66,6 +66,7 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
         ))
         .hint(query.recorded()));
     };
+    let failed = reading.failed.map_or(0, |(failed, _)| failed);
     #[expect(clippy::cast_precision_loss, reason = "a span of time in seconds")]
     let duration_s = last.since_ns(first) as f64 / 1e9;
     let avg_speed = if duration_s > 0.0 { path.distance_m / duration_s } else { 0.0 };
@@ -95,22 +96,61 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
     Ok(Json::Object(map))
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Pose {
-    time: LogTime,
-    at_m: [f64; 3],
-    run: u32,
-    /// When the recording session of this pose ends.
-    run_end: LogTime,
+/// Reads the poses of a topic out of bags.
+struct Reading<'t> {
+    topic: &'t TopicSummary,
+    window: Window,
+    plans: HashMap<*const TypeView, Result<PlanReader, String>>,
+    /// How many messages could not be read, and why the last of them.
+    failed: Option<(u64, String)>,
+}
+
+impl Reading<'_> {
+    fn read(
+        &mut self,
+        query: &mut Query<'_>,
+        places: &[u32],
+        path: &mut Path,
+    ) -> Result<(), Refusal> {
+        let snapshot = query.snapshot.clone();
+        let range = self.window.range;
+        let mut timeline = query.timeline_over(places, &[self.topic], range, Direction::Forward);
+        while let Some(message) = timeline.next() {
+            let view = query.view(&message.contents.declared, message.channel_index);
+            let plan = self.plans.entry(Arc::as_ptr(&view)).or_insert_with(|| {
+                let paths = query.types.map().get(&view.type_name).cloned().unwrap_or_default();
+                position_plan(&view, &paths).map(PlanReader::new)
+            });
+            let mut at = [f64::NAN; 3];
+            let outcome = match plan {
+                Ok(plan) => {
+                    plan.numbers(message.payload, &mut at).map_err(|error| error.to_string())
+                }
+                Err(reason) => Err(reason.clone()),
+            };
+            if let Err(why) = outcome {
+                self.failed = Some((self.failed.take().map_or(0, |(n, _)| n) + 1, why));
+                continue;
+            }
+            let run = places.get(message.part).and_then(|place| snapshot.run_of(*place));
+            let run = run.unwrap_or_default();
+            let run_end = snapshot.runs().get(run as usize).map_or(LogTime::MAX, |run| run.last);
+            path.add(message.log_time, at, (run, run_end));
+        }
+        let covered = path.last.map(|last| TimeRange::closed(range.start, last.time));
+        query.account(timeline.report(), covered)
+    }
 }
 
 /// What is gathered of a path, pose by pose.
 #[derive(Debug)]
 struct Path {
-    jitter_m: f64,
-    max_speed_mps: f64,
+    rules: DriveRules,
     first: Option<LogTime>,
     last: Option<Pose>,
+    last_run: u32,
+    /// When the recording session of the last pose ends.
+    last_run_end: LogTime,
     distance_m: f64,
     fastest_mps: f64,
     n_poses: u64,
@@ -118,18 +158,20 @@ struct Path {
     n_borders: u64,
     n_doubled: u64,
     n_invalid: u64,
-    /// Every `stride`-th pose.
+    /// Every `stride`-th pose of those that were offered.
     held: Vec<Pose>,
     stride: u64,
+    n_offered: u64,
 }
 
 impl Path {
-    fn new(jitter_m: f64, max_speed_mps: f64) -> Self {
+    fn new(rules: DriveRules) -> Self {
         Self {
-            jitter_m,
-            max_speed_mps,
+            rules,
             first: None,
             last: None,
+            last_run: 0,
+            last_run_end: LogTime::ZERO,
             distance_m: 0.0,
             fastest_mps: 0.0,
             n_poses: 0,
@@ -139,6 +181,7 @@ impl Path {
             n_invalid: 0,
             held: Vec::new(),
             stride: 1,
+            n_offered: 0,
         }
     }
 
@@ -150,42 +193,58 @@ impl Path {
             self.n_invalid += 1;
             return;
         }
-        let pose = Pose { time, at_m, run, run_end };
-        if let Some(last) = self.last {
-            if last.run != run && time <= last.run_end {
-                // Another session recorded the same drive: one of them is followed to its end.
-                self.n_doubled += 1;
-                return;
-            }
-            self.step(&last, &pose);
+        let pose = Pose { time, at_m };
+        if self.last.is_some() && self.last_run != run && time <= self.last_run_end {
+            // Another session recorded the same drive: one of them is followed to its end.
+            self.n_doubled += 1;
+            return;
         }
+        self.step(&pose, run);
         self.first.get_or_insert(time);
         self.last = Some(pose);
+        (self.last_run, self.last_run_end) = (run, run_end);
         self.hold(pose);
         self.n_poses += 1;
     }
 
-    fn step(&mut self, from: &Pose, to: &Pose) {
-        if from.run != to.run {
+    /// Adds poses that are summed up, behind all that were added before, and some of them.
+    fn add_leg(&mut self, leg: &DriveLeg, points: Vec<Pose>) {
+        let ((first, first_run), (last, last_run)) = (leg.first, leg.last);
+        self.step(&first, first_run);
+        self.first.get_or_insert(first.time);
+        self.distance_m += leg.distance_m;
+        self.fastest_mps = self.fastest_mps.max(leg.fastest_mps);
+        self.n_poses += leg.n_poses;
+        self.n_jumps += leg.n_jumps;
+        self.n_borders += leg.n_borders;
+        self.n_invalid += leg.n_invalid;
+        self.last = Some(last);
+        (self.last_run, self.last_run_end) = (last_run, last.time);
+        for pose in points {
+            self.hold(pose);
+        }
+    }
+
+    /// Counts the step from the last pose.
+    fn step(&mut self, to: &Pose, run: u32) {
+        let Some(from) = &self.last else { return };
+        if self.last_run != run {
             self.n_borders += 1;
             return;
         }
-        let step_m = distance(from, to);
-        #[expect(clippy::cast_precision_loss, reason = "a span of time in seconds")]
-        let step_s = to.time.since_ns(from.time) as f64 / 1e9;
-        if step_m > self.max_speed_mps * step_s {
-            // Two poses of one moment have no speed: they are a jump when they differ.
-            self.n_jumps += u64::from(step_m > 0.0);
-        } else if step_m >= self.jitter_m {
-            self.distance_m += step_m;
-            if step_s > 0.0 {
-                self.fastest_mps = self.fastest_mps.max(step_m / step_s);
+        match self.rules.step(from, to) {
+            Step::Driven { distance_m, speed_mps } => {
+                self.distance_m += distance_m;
+                self.fastest_mps = self.fastest_mps.max(speed_mps.unwrap_or_default());
             }
+            Step::Jump => self.n_jumps += 1,
+            Step::Still => {}
         }
     }
 
     fn hold(&mut self, pose: Pose) {
-        if !self.n_poses.is_multiple_of(self.stride) {
+        self.n_offered += 1;
+        if !(self.n_offered - 1).is_multiple_of(self.stride) {
             return;
         }
         self.held.push(pose);
@@ -239,11 +298,6 @@ impl Path {
     }
 }
 
-fn distance(from: &Pose, to: &Pose) -> f64 {
-    let ([x0, y0, z0], [x1, y1, z1]) = (from.at_m, to.at_m);
-    ((x1 - x0).powi(2) + (y1 - y0).powi(2) + (z1 - z0).powi(2)).sqrt()
-}
-
 /// The point between two places that lies farthest from the line through them, and how far.
 fn farthest_between(points: &[Pose], from: usize, to: usize) -> Option<(usize, f64)> {
     let (a, b) = (points.get(from)?.at_m, points.get(to)?.at_m);
@@ -270,7 +324,7 @@ mod tests {
     use super::*;
 
     fn path(points: &[(f64, f64)], jitter_m: f64) -> Path {
-        let mut path = Path::new(jitter_m, 20.0);
+        let mut path = Path::new(DriveRules { jitter_m, max_speed_mps: 20.0 });
         for (i, (x, y)) in (1u64..).zip(points) {
             path.add(LogTime::from_ns(i * 1_000_000_000), [*x, *y, 0.0], (0, LogTime::MAX));
         }
@@ -298,16 +352,14 @@ mod tests {
         assert!((still.distance_m - 1.0).abs() < 1e-12);
         let mut jump = path(&[(0.0, 0.0), (1.0, 0.0), (500.0, 0.0), (501.0, 0.0)], 0.0);
         assert!((jump.distance_m - 2.0).abs() < 1e-12 && jump.n_jumps == 1);
-        if let Some(last) = &mut jump.last {
-            last.run_end = last.time;
-        }
+        jump.last_run_end = jump.last.map_or(LogTime::ZERO, |last| last.time);
         jump.add(LogTime::from_ns(60_000_000_000), [502.0, 0.0, 0.0], (1, LogTime::MAX));
         assert!((jump.distance_m - 2.0).abs() < 1e-12 && jump.n_borders == 1);
     }
 
     #[test]
     fn of_two_sessions_of_one_drive_one_is_followed() {
-        let mut path = Path::new(0.0, 20.0);
+        let mut path = Path::new(DriveRules::default());
         for i in 0..10u32 {
             let time = LogTime::from_ns(u64::from(i) * 1_000_000_000);
             let end = LogTime::from_ns(9_000_000_000);
@@ -320,7 +372,7 @@ mod tests {
 
     #[test]
     fn a_week_of_poses_holds_few_points() {
-        let mut path = Path::new(0.0, 20.0);
+        let mut path = Path::new(DriveRules::default());
         for i in 0..1_000_000u32 {
             let x = f64::from(i) * 0.001;
             path.add(

@@ -1,0 +1,264 @@
+//! How far the robot drove, out of sums that the catalog holds.
+
+use std::{collections::HashMap, ops::Range, sync::Arc};
+
+use ros2_memory_index::{DriveRules, Pose, Step};
+use ros2_memory_time::{LogTime, TimeRange};
+
+use crate::{
+    Snapshot, TopicSummary,
+    segment::tables::{Column, DriveRecord, Table},
+};
+
+/// A part of a path, in the order of time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Leg {
+    /// The poses of these bags have to be read.
+    Read(Vec<u32>),
+    /// The poses of some bags, summed up.
+    Summed(DriveLeg),
+}
+
+/// The poses of bags of one segment that follow each other, summed up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveLeg {
+    /// The first pose, and its session by place in [`Snapshot::runs`].
+    pub first: (Pose, u32),
+    /// The last pose, and its session by place in [`Snapshot::runs`].
+    pub last: (Pose, u32),
+    /// The sum of the steps, those between the bags included.
+    pub distance_m: f64,
+    /// The fastest step.
+    pub fastest_mps: f64,
+    /// How many poses there are.
+    pub n_poses: u64,
+    /// How many steps were jumps.
+    pub n_jumps: u64,
+    /// How many poses were not finite.
+    pub n_invalid: u64,
+    /// How many steps were from one session to another, and count as none.
+    pub n_borders: u64,
+    part: usize,
+    rows: Range<u32>,
+}
+
+/// A bag on the way: where it is, and from when to when its poses are.
+#[derive(Debug, Clone, Copy)]
+struct Stop {
+    place: u32,
+    part: usize,
+    row: u32,
+    run: u32,
+    /// Whether all of it is asked for, and it is indexed as the configuration has it.
+    is_whole: bool,
+}
+
+impl DriveLeg {
+    /// How many bags it is summed up from, those without poses between them included.
+    pub fn n_bags(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+impl Snapshot {
+    /// The path of a pose topic in a range: what is summed up, and which bags have to be read,
+    /// since only a part of them is asked for, or their poses are out of order or overlap others.
+    /// `None` when steps are not counted by `rules` in the sums.
+    pub fn drive_legs(
+        &self,
+        topic: &TopicSummary,
+        range: TimeRange,
+        rules: DriveRules,
+    ) -> Option<Vec<Leg>> {
+        if self.indexed.rules != rules {
+            return None;
+        }
+        let stops = self.stops(topic, range);
+        let tables: Vec<Option<&Table>> = self
+            .parts
+            .iter()
+            .map(|part| {
+                let mut tables = part.segment.index.tables.iter();
+                tables.find(|of| {
+                    of.topic == topic.topic && of.column == Column::Drive && of.rules == rules
+                })
+            })
+            .collect();
+        let legs = self.by_sums(&stops, &tables, rules);
+        Some(legs.unwrap_or_else(|| self.one_by_one(&stops, &tables)))
+    }
+
+    /// Points of a leg from which a shape can be chosen: at most about `max`.
+    pub fn points(&self, topic: &TopicSummary, leg: &DriveLeg, max: usize) -> Vec<Pose> {
+        let Some(part) = self.parts.get(leg.part) else { return Vec::new() };
+        let mut tables = part.segment.index.tables.iter();
+        let table = tables.find(|of| of.topic == topic.topic && of.column == Column::Drive);
+        let Some(table) = table else { return Vec::new() };
+        let read = |rows: Range<u32>| {
+            let records = part.segment.records(table, rows).unwrap_or_default();
+            DriveRecord::all(&records).filter_map(|record| record.drive).collect::<Vec<_>>()
+        };
+        // Two points a bag; of many bags some, of which each costs a read.
+        let max = u32::try_from(max / 2).unwrap_or(u32::MAX).max(1);
+        let step = (leg.rows.len() / max as usize).max(1);
+        let drives = if step < 8 {
+            read(leg.rows.clone()).into_iter().step_by(step).collect()
+        } else {
+            let rows = leg.rows.clone().step_by(step);
+            rows.flat_map(|row| read(row..row + 1)).collect::<Vec<_>>()
+        };
+        let mut points: Vec<Pose> =
+            drives.iter().flat_map(|drive| [drive.first, drive.corner]).collect();
+        points.push(leg.last.0);
+        points.dedup_by_key(|pose| pose.time);
+        points
+    }
+
+    fn stops(&self, topic: &TopicSummary, range: TimeRange) -> Vec<Stop> {
+        let mut marks = HashMap::new();
+        let places = self.bags_touching(&[topic], range);
+        let stop = |place: u32| {
+            let (part, row, _) = self.at(place)?;
+            let segment = &self.parts.get(part)?.segment;
+            let of = segment.row(row)?;
+            let declared = segment.index.declared.get(of.declared as usize)?;
+            let mark =
+                *marks.entry(Arc::as_ptr(declared)).or_insert_with(|| self.indexed.mark(declared));
+            let is_whole =
+                range.contains(of.first) && range.contains(of.last) && mark == of.indexed;
+            Some(Stop { place, part, row, run: self.run_of(place)?, is_whole })
+        };
+        places.into_iter().filter_map(stop).collect()
+    }
+
+    /// By differences of running sums; `None` where these break off.
+    fn by_sums(
+        &self,
+        stops: &[Stop],
+        tables: &[Option<&Table>],
+        rules: DriveRules,
+    ) -> Option<Vec<Leg>> {
+        let mut legs: Vec<Leg> = Vec::new();
+        let mut last_time: Option<LogTime> = None;
+        let follows = |a: &Stop, b: &Stop| {
+            a.is_whole && b.is_whole && a.part == b.part && self.has_no_dead(a.part, a.row, b.row)
+        };
+        for stops in stops.chunk_by(follows) {
+            let (first, last) = stops.first().zip(stops.last())?;
+            let (leg, span) = if first.is_whole {
+                let leg = self.sum(first, last, *tables.get(first.part)?, rules)?;
+                let span = (leg.first.0.time, leg.last.0.time);
+                (Leg::Summed(leg), span)
+            } else {
+                let span = self.pose_span(first, *tables.get(first.part)?)?;
+                (Leg::Read(vec![first.place]), span)
+            };
+            if last_time.is_some_and(|last| span.0 <= last) {
+                return None;
+            }
+            last_time = Some(span.1);
+            legs.push(leg);
+        }
+        Some(legs)
+    }
+
+    fn has_no_dead(&self, part: usize, from: u32, to: u32) -> bool {
+        let dead = self.parts.get(part).map(|part| &part.dead);
+        (from + 1..to).all(|row| dead.is_some_and(|dead| !dead.has(row)))
+    }
+
+    /// The sum over the rows from one to another of a segment; `None` where it breaks off.
+    fn sum(
+        &self,
+        from: &Stop,
+        to: &Stop,
+        table: Option<&Table>,
+        rules: DriveRules,
+    ) -> Option<DriveLeg> {
+        let (part, table) = (self.parts.get(from.part)?, table?);
+        let read = |rows: Range<u32>| {
+            let records = part.segment.records(table, rows).inspect_err(|reason| {
+                tracing::warn!(segment = part.segment.number, reason, "bags are read instead");
+            });
+            Some(DriveRecord::all(&records.ok()?).collect::<Vec<_>>())
+        };
+        let (a, b) = (*read(from.row..from.row + 1)?.first()?, *read(to.row..to.row + 1)?.first()?);
+        let (first, last) = (a.drive?, b.drive?);
+        if b.totals.n_breaks != a.totals.n_breaks {
+            return None;
+        }
+        let (mut fastest_mps, edges) = table.fastest(from.row..to.row + 1);
+        for rows in edges.into_iter().filter(|rows| !rows.is_empty()) {
+            let records = read(rows.start.saturating_sub(1).max(from.row)..rows.end)?;
+            let drives: Vec<_> = records.iter().filter_map(|record| record.drive).collect();
+            for (place, drive) in drives.iter().enumerate() {
+                fastest_mps = fastest_mps.max(drive.fastest_mps);
+                let before = place.checked_sub(1).and_then(|place| drives.get(place));
+                let step = before.map(|before| rules.step(&before.last, &drive.first));
+                if let Some(Step::Driven { speed_mps: Some(speed_mps), .. }) = step {
+                    fastest_mps = fastest_mps.max(speed_mps);
+                }
+            }
+        }
+        let count = |b: u32, a: u32, own: u32| u64::from(b.saturating_sub(a)) + u64::from(own);
+        Some(DriveLeg {
+            first: (first.first, from.run),
+            last: (last.last, to.run),
+            distance_m: b.totals.distance_m - a.totals.distance_m + first.distance_m,
+            fastest_mps,
+            n_poses: b.totals.n_poses.saturating_sub(a.totals.n_poses) + u64::from(first.n_poses),
+            n_jumps: count(b.totals.n_jumps, a.totals.n_jumps, first.n_jumps),
+            n_invalid: count(b.totals.n_invalid, a.totals.n_invalid, first.n_invalid),
+            n_borders: count(b.totals.n_borders, a.totals.n_borders, 0),
+            part: from.part,
+            rows: from.row..to.row + 1,
+        })
+    }
+
+    /// From when to when the poses of a bag are: as its drive says, else the bag.
+    fn pose_span(&self, stop: &Stop, table: Option<&Table>) -> Option<(LogTime, LogTime)> {
+        let drive = table.and_then(|table| {
+            let segment = &self.parts.get(stop.part)?.segment;
+            let records = segment.records(table, stop.row..stop.row + 1).ok()?;
+            DriveRecord::all(&records).find_map(|record| record.drive)
+        });
+        match drive {
+            Some(drive) => Some((drive.first.time, drive.last.time)),
+            None => self.span(stop.place),
+        }
+    }
+
+    /// Bag by bag: those that overlap in time are read together.
+    fn one_by_one(&self, stops: &[Stop], tables: &[Option<&Table>]) -> Vec<Leg> {
+        let mut groups: Vec<(Vec<&Stop>, LogTime)> = Vec::new();
+        for stop in stops {
+            let table = tables.get(stop.part).copied().flatten();
+            let Some((first, last)) = self.pose_span(stop, table) else { continue };
+            match groups.last_mut() {
+                Some((group, latest)) if first <= *latest => {
+                    group.push(stop);
+                    *latest = (*latest).max(last);
+                }
+                _ => groups.push((vec![stop], last)),
+            }
+        }
+        let mut legs: Vec<Leg> = Vec::new();
+        for (group, _) in &groups {
+            let alone = match group.as_slice() {
+                [stop] if stop.is_whole => {
+                    let table = tables.get(stop.part).copied().flatten();
+                    self.sum(stop, stop, table, self.indexed.rules)
+                }
+                _ => None,
+            };
+            let places = group.iter().map(|stop| stop.place);
+            match (alone, legs.last_mut()) {
+                (Some(leg), _) => legs.push(Leg::Summed(leg)),
+                // What is read is read in the order of time, also over groups.
+                (None, Some(Leg::Read(before))) => before.extend(places),
+                (None, _) => legs.push(Leg::Read(places.collect())),
+            }
+        }
+        legs
+    }
+}
