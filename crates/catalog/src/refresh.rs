@@ -28,6 +28,8 @@ use crate::{
 const ACTIVE_FOR: Duration = Duration::from_secs(60);
 /// While many bags are indexed, what is known is shown this often.
 const SHOW_EVERY: Duration = Duration::from_millis(250);
+/// And takes at most one part in so many of the time.
+const SHOW_SHARE: u32 = 30;
 /// With more bags than this to index, what is known by then is shown.
 const MANY: usize = 64;
 /// So many bags are handed on together, since handing on wakes a thread.
@@ -189,6 +191,7 @@ impl Known {
             show(self.snapshot(None));
             self.shown_refused = Some(report.refused);
         }
+        self.merge(show, stop);
         report
     }
 
@@ -215,6 +218,7 @@ impl Known {
         if indexed > 0 {
             show(self.snapshot(None));
         }
+        self.merge(show, stop);
         self.shown_refused = Some(self.refused.len());
         let (known, refused) = (self.bags.n_bags(), self.refused.len());
         RefreshReport { indexed, vanished: 0, refused, known }
@@ -243,7 +247,7 @@ impl Known {
         // Few bags may be large ones, and are handed on one by one.
         let batch = (work.len() / (pool.current_num_threads() * BATCH)).clamp(1, BATCH);
         let (sender, outcomes) = mpsc::sync_channel(WAITING);
-        let mut shown = Instant::now();
+        let (mut shown, mut show_every) = (Instant::now(), SHOW_EVERY);
         let mut n_indexed = 0;
         // Taking in and sealing goes on here, while the pool goes over the next bags.
         pool.in_place_scope(|scope| {
@@ -274,9 +278,12 @@ impl Known {
                 if self.bags.is_full() {
                     self.save();
                 }
-                if shown.elapsed() >= SHOW_EVERY {
+                if shown.elapsed() >= show_every {
+                    let started = Instant::now();
                     show(self.snapshot(Some(self.progress(total))));
                     shown = Instant::now();
+                    // What there is to show grows, and so does what showing it costs.
+                    show_every = SHOW_EVERY.max((shown - started) * SHOW_SHARE);
                 }
             }
         });
@@ -312,12 +319,28 @@ impl Known {
     /// Writes down what is new. Bags that are still being written are not: they change with
     /// every refresh.
     fn save(&mut self) {
-        let now = SystemTime::now();
-        let is_settled =
-            |entry: &BagEntry| entry.contents.is_closed() || age(entry.identity, now) > ACTIVE_FOR;
-        if let Err(error) = self.bags.save(&mut self.store, &is_settled) {
+        if let Err(error) = self.bags.save(&mut self.store, &is_settled(SystemTime::now())) {
             // Answers go on from memory; the next refresh tries again.
             tracing::warn!(%error, "the catalog cannot be written");
+        }
+    }
+
+    /// Merges small segments, when nothing else is left to be done: answers are the same, and come
+    /// sooner.
+    fn merge(&mut self, show: &mut dyn FnMut(Snapshot), stop: &(dyn Fn() -> bool + Sync)) {
+        let mut has_merged = false;
+        while !stop() {
+            match self.bags.merge(&mut self.store, &is_settled(SystemTime::now())) {
+                Ok(true) => has_merged = true,
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "segments of the catalog cannot be merged");
+                    break;
+                }
+            }
+        }
+        if has_merged {
+            show(self.snapshot(None));
         }
     }
 
@@ -384,6 +407,11 @@ fn age(identity: FileIdentity, now: SystemTime) -> Duration {
     let written = u64::try_from(identity.mtime_ns).unwrap_or_default();
     let written = SystemTime::UNIX_EPOCH + Duration::from_nanos(written);
     now.duration_since(written).unwrap_or_default()
+}
+
+/// Whether a bag will not grow, as far as one can tell.
+fn is_settled(now: SystemTime) -> impl Fn(&BagEntry) -> bool {
+    move |entry| entry.contents.is_closed() || age(entry.identity, now) > ACTIVE_FOR
 }
 
 fn note_damage(entry: &BagEntry) {

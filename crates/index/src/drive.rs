@@ -249,13 +249,15 @@ fn farthest_from_line(poses: &[Pose], from: &Pose, to: &Pose) -> Pose {
 mod tests {
     use super::*;
 
-    fn pose(second: u64, x: f64, y: f64) -> (LogTime, [f64; 3]) {
-        (LogTime::from_ns(second * 1_000_000_000), [x, y, f64::NAN])
+    fn pose(second: u32, x: f64, y: f64) -> (LogTime, [f64; 3]) {
+        (LogTime::from_ns(u64::from(second) * 1_000_000_000), [x, y, f64::NAN])
     }
 
     fn sum(poses: &[(LogTime, [f64; 3])]) -> Option<Drive> {
         let mut sum = DriveSum::new(DriveRules { jitter_m: 0.05, max_speed_mps: 20.0 });
-        poses.iter().for_each(|(time, at)| sum.add(*time, *at));
+        for (time, at) in poses {
+            sum.add(*time, *at);
+        }
         sum.finish()
     }
 
@@ -267,7 +269,7 @@ mod tests {
         assert!((drive.distance_m - 2.99).abs() < 1e-9, "{drive:?}");
         assert!((drive.fastest_mps - 1.99).abs() < 1e-9);
         assert_eq!((drive.n_poses, drive.n_jumps, drive.n_invalid), (5, 1, 1));
-        assert_eq!(drive.corner.at_m, [1.0, 2.0, 0.0]);
+        assert_eq!(drive.corner.at_m.map(f64::to_bits), [1.0, 2.0, 0.0].map(f64::to_bits));
     }
 
     #[test]
@@ -278,12 +280,15 @@ mod tests {
 
     #[test]
     fn what_is_known_is_gone_on_from() {
-        let poses: Vec<_> = (0..40).map(|i| pose(i, i as f64 * 0.5, (i % 3) as f64)).collect();
+        let poses: Vec<_> =
+            (0..40u32).map(|i| pose(i, f64::from(i) * 0.5, f64::from(i % 3))).collect();
         let whole = sum(&poses).unwrap();
         let (known, new) = poses.split_at(17);
         let rules = DriveRules { jitter_m: 0.05, max_speed_mps: 20.0 };
         let mut grown = DriveSum::behind(rules, sum(known));
-        new.iter().for_each(|(time, at)| grown.add(*time, *at));
+        for (time, at) in new {
+            grown.add(*time, *at);
+        }
         let grown = grown.finish().unwrap();
         assert_eq!((grown.first, grown.last), (whole.first, whole.last));
         assert_eq!((grown.distance_m, grown.n_poses), (whole.distance_m, whole.n_poses));

@@ -43,9 +43,7 @@ impl Bags {
             return sealed;
         }
         self.append(store, is_settled)?;
-        sealed?;
-        while self.merge(store, is_settled)? {}
-        Ok(())
+        sealed
     }
 
     pub(super) fn tail_by_path(&self) -> Vec<Arc<BagEntry>> {
@@ -171,11 +169,18 @@ impl Bags {
     }
 
     /// Merges small segments when there are enough of them; returns whether it did.
-    fn merge(
+    ///
+    /// # Errors
+    ///
+    /// [`CatalogError::Io`] when writing fails; nothing is forgotten.
+    pub(crate) fn merge(
         &mut self,
         store: &mut Store,
         is_settled: &dyn Fn(&BagEntry) -> bool,
     ) -> Result<bool, CatalogError> {
+        if !store.is_writer() {
+            return Ok(false);
+        }
         let n_used = |segment: &Segment| {
             let replaced = self.dead.get(&segment.number).map_or(0, |dead| dead.replaced.len());
             u64::from(segment.n_rows()).saturating_sub(replaced)

@@ -148,6 +148,7 @@ impl Open {
 
     fn save(&mut self) {
         self.bags.save(&mut self.store, &|_| true).unwrap();
+        while self.bags.merge(&mut self.store, &|_| true).unwrap() {}
     }
 
     /// As a look through the folder finds it: files of these entries, and no others.

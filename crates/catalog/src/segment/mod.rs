@@ -182,7 +182,7 @@ impl Segment {
                             zones(&records)
                                 .filter(|(min, _)| !min.is_nan())
                                 .map(|(min, max)| Zone { path: path.clone(), min, max }),
-                        )
+                        );
                     }
                     Column::Drive => {
                         numbers.drive = DriveRecord::all(&records).find_map(|of| of.drive);

@@ -215,6 +215,7 @@ fn history(prng: &mut Prng, dir: Option<&Path>) -> (Plain, Bags) {
         }
         if prng.below(2) == 0 {
             bags.save(&mut store, &|_| true).unwrap();
+            while bags.merge(&mut store, &|_| true).unwrap() {}
         }
     }
     (plain, bags)
