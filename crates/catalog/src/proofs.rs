@@ -92,6 +92,55 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// Between which numbers all of a topic's messages lie at a path, for each of some bags; `None`
+    /// where no index says so. `path_of` says where a type is looked at. Rounded outward to
+    /// singles; what is no number is not counted. Opens no bag.
+    pub fn zones_of(
+        &self,
+        topic: &TopicSummary,
+        places: &[u32],
+        path_of: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<Option<(f64, f64)>> {
+        let mut columns: HashMap<(usize, String), Vec<(f32, f32)>> = HashMap::new();
+        let mut known: HashMap<
+            *const Declarations,
+            (ros2_memory_index::IndexedMark, Option<String>),
+        > = HashMap::new();
+        let zone = |place: &u32| {
+            let (part, row, _) = self.at(*place)?;
+            let segment = &self.parts.get(part)?.segment;
+            let of = segment.row(row)?;
+            let declared = segment.index.declared.get(of.declared as usize)?;
+            let (mark, path) = known.entry(Arc::as_ptr(declared)).or_insert_with(|| {
+                (self.indexed.mark(declared), one_path(declared, &topic.topic, path_of))
+            });
+            if *mark != of.indexed {
+                return None;
+            }
+            let path = path.clone()?;
+            let column = columns.entry((part, path)).or_insert_with_key(|(_, path)| {
+                column(segment, &topic.topic, path).unwrap_or_default()
+            });
+            let (min, max) = *column.get(row as usize)?;
+            (!min.is_nan()).then_some((f64::from(min), f64::from(max)))
+        };
+        places.iter().map(zone).collect()
+    }
+}
+
+/// The zones of a topic at a path in all rows of a segment; `None` when they are not kept.
+fn column(segment: &Segment, topic: &Arc<str>, path: &str) -> Option<Vec<(f32, f32)>> {
+    let is_it = |column: &Column| matches!(column, Column::Zone(of) if **of == *path);
+    let mut tables = segment.index.tables.iter();
+    let table = tables.find(|of| of.topic == *topic && is_it(&of.column))?;
+    let records = segment.records(table, 0..segment.n_rows()).unwrap_or_else(|reason| {
+        tracing::warn!(segment = segment.number, reason, "bags are read instead");
+        Vec::new()
+    });
+    Some(zones(&records).collect())
+}
+
 /// What the indexes of one segment prove.
 struct Proofs<'s> {
     segment: &'s Segment,
@@ -205,17 +254,11 @@ fn rows_without(
             cells.map(|of| of.without(*x_m, *y_m, *radius_m)).unwrap_or_default()
         }
         Probe::Number { spans, .. } => {
-            let is_it = |column: &Column| matches!(column, Column::Zone(of) if **of == *path);
-            let table = index.tables.iter().find(|of| of.topic == *topic && is_it(&of.column));
-            let Some(table) = table else { return RoaringBitmap::new() };
-            let records = segment.records(table, 0..segment.n_rows()).unwrap_or_else(|reason| {
-                tracing::warn!(segment = segment.number, reason, "bags are read instead");
-                Vec::new()
-            });
+            let column = column(segment, topic, path).unwrap_or_default();
             let is_out = |(min, max): (f32, f32)| {
                 !min.is_nan() && !spans.iter().any(|span| span.touches(min, max))
             };
-            let rows = (0u32..).zip(zones(&records)).filter(|(_, zone)| is_out(*zone));
+            let rows = (0u32..).zip(column).filter(|(_, zone)| is_out(*zone));
             rows.map(|(row, _)| row).collect()
         }
     }

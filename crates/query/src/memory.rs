@@ -142,14 +142,14 @@ impl Memory {
         self.answer(context, |query| {
             let given = Arguments::new(spec.arguments, arguments, query.now)?;
             let window = given.window(query)?;
-            let max_samples = given.max_samples()?;
+            let thinning = given.thinning()?;
             let mut returned = 0;
             let topic = given.text("topic")?;
-            let total = each_sample(query, topic, window, max_samples, &mut |sample| {
+            let total = each_sample(query, topic, window, &thinning, &mut |sample| {
                 returned += 1;
                 sink(sample)
             })?;
-            if let Some(end) = end_note(query, window, total, returned) {
+            if let Some(end) = end_note(query, window, &thinning, total, returned) {
                 // Whether anybody still listens matters no more.
                 let _stopped = sink(end);
             }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::{
     CallContext, CallStats, ErrorCode, JsonOptions, Settings, TypeCache, TypeView,
-    extract::extract, names, refusal::Refusal, steps::Steps,
+    extract::extract, handle::handle, names, refusal::Refusal, steps::Steps,
 };
 
 /// From so many bags it is reckoned how much there is to read.
@@ -274,6 +274,7 @@ impl<'m> Query<'m> {
         })?;
         map.insert("value".into(), extracted.value);
         map.insert("age_s".into(), json!(self.age_s(log_time)));
+        map.insert("handle".into(), json!(handle(&topic, log_time)));
         if !extracted.notes.is_empty() {
             map.insert("notes".into(), json!(extracted.notes));
         }

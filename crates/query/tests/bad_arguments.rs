@@ -142,12 +142,21 @@ fn good_arguments(memory: &Memory, tool: &ToolSpec) -> Vec<Map<String, Value>> {
                 "child" => json!("base_link"),
                 "condition_type" => json!(kind),
                 "value" => value.clone(),
-                "field" => json!(field),
+                "field" if is_search => json!(field),
+                "field" => json!("pose.pose.position.x"),
                 "label" | "labels" => json!("plant"),
                 "like" => json!("e"),
                 "min_score" => json!(0.1),
                 "before" => json!(start_s + 50),
                 "limit" => json!(5),
+                "method" => json!("minmax"),
+                "buckets" => json!(4),
+                "max_gap_s" => json!(3),
+                "area" => json!({"x": 1.0, "y": 2.0, "radius": 50}),
+                "robot_state" => json!({
+                    "topic": "/odom", "condition_type": "above", "value": -1,
+                    "field": "twist.twist.linear.x",
+                }),
                 "handle" => {
                     let listed = call(memory, "list_labels", &json!({}));
                     let label = &listed.value["labels"][0]["label"];
@@ -199,10 +208,17 @@ fn probes(argument: &Argument, condition: &str) -> Vec<Probe> {
         ArgumentKind::Number => numbers(),
         ArgumentKind::Count => counts(),
         ArgumentKind::Text => texts(false),
-        ArgumentKind::ConditionType => texts(true),
+        ArgumentKind::ConditionType | ArgumentKind::Method => texts(true),
+        ArgumentKind::Object => objects(),
         ArgumentKind::Any => values(condition),
     });
     probes
+}
+
+/// None of them has the parts that any object needs.
+fn objects() -> Vec<Probe> {
+    let others = [json!([]), json!({"x": "a"}), json!({"unknown": 1}), json!(r#"{"a":"#), deep()];
+    not_numbers().into_iter().chain(others).map(refused).collect()
 }
 
 fn times() -> Vec<Probe> {

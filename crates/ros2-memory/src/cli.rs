@@ -125,6 +125,10 @@ pub(crate) struct IndexArgs {
 pub(crate) struct QueryArgs {
     #[command(flatten)]
     pub(crate) config: ConfigOptions,
+    /// Says on standard error by which index the answer was found, what was passed over and what
+    /// was read.
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// The tool, such as `get_position_seconds_ago`.
     pub(crate) tool: String,
     /// Its arguments: --NAME VALUE, or --json OBJECT for all of them.

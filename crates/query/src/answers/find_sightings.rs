@@ -3,20 +3,33 @@
 use std::collections::BTreeMap;
 
 use ros2_memory_catalog::{Snapshot, Wanted};
+use ros2_memory_condition::{Condition, NearPosition};
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
+    intervals::{Held, MAX_GAP_NS, held},
     labels::{
         last_times, near_labels, no_labels, note_incomplete, parse_wanted, resolve, wants_something,
     },
     last_seen::{MERGE_GAP_NS, seconds},
+    matching::Search,
 };
 use crate::{
     handle::handle,
     query::Query,
     refusal::{Answer, Refusal},
+    roles::pose_topic,
 };
+
+/// What the robot did or where it was meanwhile.
+#[derive(Debug, Default)]
+pub(crate) struct Where {
+    /// The centre and the radius of where its pose was, in metres, in the frame of the pose.
+    pub(crate) area: Option<(f64, f64, f64)>,
+    /// What held.
+    pub(crate) state: Option<Search>,
+}
 
 /// How many intervals one reply has.
 pub(crate) const MAX_INTERVALS: usize = 20;
@@ -28,6 +41,7 @@ const CHECK_EVERY: usize = 1024;
 pub(crate) fn find_sightings(
     query: &mut Query<'_>,
     text: &str,
+    given_where: &Where,
     range: TimeRange,
     limit: usize,
 ) -> Answer {
@@ -46,7 +60,8 @@ pub(crate) fn find_sightings(
     }
     let mut unknown = Vec::new();
     let wanted = resolve(&snapshot, parsed, &mut unknown);
-    let found = intervals(query, &snapshot, &wanted, range, limit)?;
+    let stretches = stretches(query, &snapshot, given_where, range)?;
+    let found = intervals(query, &snapshot, &wanted, &stretches, range, limit)?;
     let mut map = Map::new();
     let listed = found.intervals.iter().map(|of| {
         json!({
@@ -99,6 +114,7 @@ fn intervals(
     query: &Query<'_>,
     snapshot: &Snapshot,
     wanted: &Wanted,
+    stretches: &[Vec<TimeRange>],
     range: TimeRange,
     limit: usize,
 ) -> Result<Found, Refusal> {
@@ -106,6 +122,9 @@ fn intervals(
     for (n, sighting) in snapshot.sightings_back(wanted, &[], range).enumerate() {
         if n % CHECK_EVERY == CHECK_EVERY - 1 {
             query.check_time("ask for a shorter range")?;
+        }
+        if !stretches.iter().all(|of| is_within(of, sighting.time)) {
+            continue;
         }
         let is_full = intervals.len() >= limit;
         match intervals.last_mut() {
@@ -123,4 +142,49 @@ fn intervals(
         }
     }
     Ok(Found { intervals, next: None })
+}
+
+/// For each thing that has to hold meanwhile, when it held, ascending.
+fn stretches(
+    query: &mut Query<'_>,
+    snapshot: &Snapshot,
+    given: &Where,
+    range: TimeRange,
+) -> Result<Vec<Vec<TimeRange>>, Refusal> {
+    let mut searches = Vec::new();
+    if let Some((x_m, y_m, tolerance_m)) = given.area {
+        let topic = pose_topic(snapshot, query.types.map(), &query.settings.roles.pose)?;
+        searches.push(Search {
+            topic: topic.topic.to_string(),
+            condition: Condition::NearPosition(NearPosition { x_m, y_m, z_m: None, tolerance_m }),
+            field: None,
+        });
+    }
+    searches.extend(given.state.clone());
+    let mut all = Vec::new();
+    for search in searches {
+        let found = held(query, &search, range, MAX_GAP_NS, usize::MAX)?;
+        let until = |of: &Held| match of.next {
+            Some(next) if next.since_ns(of.last) <= MAX_GAP_NS => next,
+            _ => of.last.saturating_add_ns(MAX_GAP_NS),
+        };
+        let ranges = found.intervals.iter().map(|of| TimeRange::new(of.first, until(of)));
+        let mut ranges: Vec<TimeRange> = ranges.collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        // Those of several topics may overlap.
+        ranges.dedup_by(|later, earlier| {
+            let do_touch = later.start <= earlier.end;
+            if do_touch {
+                earlier.end = earlier.end.max(later.end);
+            }
+            do_touch
+        });
+        all.push(ranges);
+    }
+    Ok(all)
+}
+
+fn is_within(ranges: &[TimeRange], at: LogTime) -> bool {
+    let behind = ranges.partition_point(|range| range.start <= at);
+    behind.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|range| range.contains(at))
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json, json};
 use super::nearest::{When, newest_at_or_before};
 use crate::{
     ErrorCode, TypePaths, TypeView,
+    handle::handle,
     query::Query,
     refusal::{Answer, Refusal},
     roles::{pose_topic, velocity_topic},
@@ -53,6 +54,7 @@ fn finish(
     map.insert("timestamp_ns".into(), json!(message.log_time.as_ns().to_string()));
     map.insert("age_s".into(), json!(query.age_s(message.log_time)));
     map.insert("topic".into(), json!(&*message.channel.topic));
+    map.insert("handle".into(), json!(handle(&message.channel.topic, message.log_time)));
     map
 }
 

@@ -244,7 +244,7 @@ pub(crate) fn nearest_later(
 }
 
 /// The first and last times of some topics' channels in a bag.
-fn spans(
+pub(crate) fn spans(
     snapshot: &Snapshot,
     topics: &[&TopicSummary],
     place: u32,

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 
 use ros2_memory_bag::{Bag, ChunkBuffer, Direction, TimelineReport};
 use ros2_memory_catalog::TopicSummary;
-use ros2_memory_msg::spread;
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
     nearest::{nearest_earlier, nearest_later},
+    thin::{Method, Thinning, kept},
     topics::nothing_recorded,
 };
 use crate::{
@@ -86,15 +86,15 @@ pub(crate) fn topic_in(
     query: &mut Query<'_>,
     topic: &str,
     window: Window,
-    max_samples: usize,
+    thinning: &Thinning,
 ) -> Answer {
     let mut list = Vec::new();
-    let total = each_sample(query, topic, window, max_samples, &mut |sample| {
+    let total = each_sample(query, topic, window, thinning, &mut |sample| {
         list.push(sample);
         ControlFlow::Continue(())
     })?;
     let returned = list.len();
-    if let Some(end) = end_note(query, window, total, returned) {
+    if let Some(end) = end_note(query, window, thinning, total, returned) {
         list.push(end);
     }
     Ok(Json::Array(list))
@@ -104,13 +104,19 @@ pub(crate) fn topic_in(
 pub(crate) fn end_note(
     query: &Query<'_>,
     window: Window,
+    thinning: &Thinning,
     total: usize,
     returned: usize,
 ) -> Option<Json> {
     let mut words = query.notes.clone();
     words.extend(window.clamp_note());
     if returned < total {
-        words.push("evenly spaced samples of a longer list".to_owned());
+        let how = match thinning.method {
+            Method::Stride => "evenly spaced samples of a longer list",
+            Method::MinMax => "of a longer list the lowest and highest of each stretch",
+            Method::Lttb => "of a longer list what shows its shape (lttb)",
+        };
+        words.push(how.to_owned());
     }
     (!words.is_empty()).then(|| {
         json!({
@@ -125,7 +131,7 @@ pub(crate) fn each_sample(
     query: &mut Query<'_>,
     topic: &str,
     window: Window,
-    max_samples: usize,
+    thinning: &Thinning,
     sink: &mut dyn FnMut(Json) -> ControlFlow<()>,
 ) -> Result<usize, Refusal> {
     let snapshot = query.snapshot.clone();
@@ -136,7 +142,7 @@ pub(crate) fn each_sample(
     if total == 0 {
         return Err(nothing_in(query, &topics, range));
     }
-    let mut kept = spread(total, max_samples).peekable();
+    let mut kept = kept(query, &topics, range, total, thinning)?.into_iter().peekable();
     let mut timeline = query.timeline(&topics, range, Direction::Forward);
     let mut index = 0;
     let mut last = None;

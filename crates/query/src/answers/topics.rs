@@ -1,5 +1,7 @@
 //! What is recorded.
 
+use ros2_memory_catalog::TopicSummary;
+use ros2_memory_time::TimeRange;
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
@@ -19,6 +21,7 @@ pub(crate) fn list_recorded_topics(query: &Query<'_>) -> Json {
                 "first_ts": topic.span.map(|(first, _)| first.to_unix_s()),
                 "last_ts": topic.span.map(|(_, last)| last.to_unix_s()),
                 "count": topic.count,
+                "rate_hz": rate_hz(query, topic),
             })
         })
         .collect();
@@ -29,6 +32,19 @@ pub(crate) fn list_recorded_topics(query: &Query<'_>) -> Json {
         }));
     }
     Json::Array(list)
+}
+
+/// Messages a second while anything was recorded; `None` of fewer than two messages.
+fn rate_hz(query: &Query<'_>, topic: &TopicSummary) -> Option<f64> {
+    let (first, last) = topic.span.filter(|_| topic.count > 1)?;
+    let span = TimeRange::new(first, last);
+    let gaps = query.snapshot.gaps().iter().map(|gap| gap.intersect(span));
+    let gaps_ns: u64 =
+        gaps.filter(|gap| !gap.is_empty()).map(|gap| gap.end.since_ns(gap.start)).sum();
+    let recorded_ns = last.since_ns(first).saturating_sub(gaps_ns).max(1);
+    #[expect(clippy::cast_precision_loss, reason = "a rate, to four digits")]
+    let rate = (topic.count - 1) as f64 / (recorded_ns as f64 / 1e9);
+    format!("{rate:.3e}").parse().ok()
 }
 
 /// The first and last recorded time.

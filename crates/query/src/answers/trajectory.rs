@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{motion::position_plan, range::Window};
 use crate::{
     ErrorCode, IndexUse, TypeView,
+    handle::handle,
     query::Query,
     refusal::{Answer, Refusal},
     roles::pose_topic,
@@ -80,6 +81,7 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
     map.insert("start".into(), json!(first.to_unix_s()));
     map.insert("end".into(), json!(last.to_unix_s()));
     map.insert("n_poses".into(), json!(path.n_poses));
+    map.insert("handles".into(), json!([handle(&topic.topic, first), handle(&topic.topic, last)]));
     query.note_losses(&[topic], window.range);
     query.notes.extend(window.clamp_note());
     for (count, what) in [

@@ -7,7 +7,12 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     Moment,
-    answers::{matching::Search, nearest::When, range::Window},
+    answers::{
+        matching::Search,
+        nearest::When,
+        range::Window,
+        thin::{Method, Thinning},
+    },
     names::repeated,
     query::Query,
     refusal::Refusal,
@@ -40,6 +45,10 @@ pub enum ArgumentKind {
     Text,
     /// One of the kinds of conditions.
     ConditionType,
+    /// One of the ways to thin out a list.
+    Method,
+    /// A JSON object.
+    Object,
     /// Any value.
     Any,
 }
@@ -53,6 +62,8 @@ pub(super) fn input_schema(arguments: &[Argument]) -> Map<String, Value> {
             ArgumentKind::Count => json!({"type": "integer"}),
             ArgumentKind::Text => json!({"type": "string"}),
             ArgumentKind::ConditionType => json!({"type": "string", "enum": Condition::KINDS}),
+            ArgumentKind::Method => json!({"type": "string", "enum": Method::NAMES}),
+            ArgumentKind::Object => json!({"type": "object"}),
             ArgumentKind::Any => json!({"anyOf": [
                 {"type": "string"}, {"type": "number"}, {"type": "boolean"}, {"type": "object"},
             ]}),
@@ -163,10 +174,16 @@ impl<'a> Arguments<'a> {
 
     /// The `tolerance_s` of a call, in nanoseconds.
     pub(crate) fn tolerance_ns(&self) -> Result<Option<u64>, Refusal> {
-        match self.number("tolerance_s")? {
+        self.optional_span_ns("tolerance_s")
+    }
+
+    /// A span of time in seconds that may be left out, in nanoseconds.
+    pub(crate) fn optional_span_ns(&self, name: &str) -> Result<Option<u64>, Refusal> {
+        match self.number(name)? {
             None => Ok(None),
             Some(seconds) => seconds_to_ns(seconds).map(Some).ok_or_else(|| {
-                Refusal::bad_argument("tolerance_s must be a number of seconds, not negative")
+                let words = format!("{name} must be a number of seconds, not negative");
+                Refusal::bad_argument(words)
             }),
         }
     }
@@ -203,9 +220,24 @@ impl<'a> Arguments<'a> {
         Ok(Some(count))
     }
 
-    /// How many samples a list may have.
-    pub(crate) fn max_samples(&self) -> Result<usize, Refusal> {
-        Ok(self.count("max_samples", MAX_SAMPLES)?.unwrap_or(100))
+    /// How many samples a list may have, and which.
+    pub(crate) fn thinning(&self) -> Result<Thinning, Refusal> {
+        let method = match self.optional_text("method")? {
+            None => Method::Stride,
+            Some(name) => Method::named(name).ok_or_else(|| {
+                let names = Method::NAMES.join(", ");
+                Refusal::bad_argument(format!("method must be one of {names}"))
+            })?,
+        };
+        let max_samples = self.count("max_samples", MAX_SAMPLES)?.unwrap_or(100);
+        Ok(Thinning { max_samples, method, field: self.field()? })
+    }
+
+    /// The path of a field, which may be left out.
+    pub(crate) fn field(&self) -> Result<Option<FieldPath>, Refusal> {
+        let text = self.optional_text("field")?;
+        let path = text.map(str::parse::<FieldPath>).transpose();
+        path.map_err(|error| Refusal::bad_argument(error.to_string()))
     }
 
     /// A text that is needed.
@@ -259,6 +291,28 @@ impl<'a> Arguments<'a> {
         })
     }
 
+    /// A JSON object with parts of its own, also in quotes; it may be left out.
+    pub(crate) fn object(&self, name: &str, parts: &[Argument]) -> Result<Option<Object>, Refusal> {
+        let object = match self.get(name) {
+            None => return Ok(None),
+            Some(Value::Object(object)) => Some(object.clone()),
+            Some(Value::String(text)) => serde_json::from_str(text).ok(),
+            Some(_) => None,
+        };
+        let Some(object) = object else {
+            return Err(Refusal::bad_argument(format!("{name} must be an object")));
+        };
+        Arguments::new(parts, &object, self.now)
+            .map_err(|refusal| Refusal::bad_argument(format!("{name}: {}", refusal.detail())))?;
+        Ok(Some(Object { given: object, now: self.now }))
+    }
+
+    /// A number that is needed, of either sign.
+    pub(crate) fn signed(&self, name: &str) -> Result<f64, Refusal> {
+        let number = self.number(name)?;
+        number.ok_or_else(|| Refusal::bad_argument(format!("{name} is missing")))
+    }
+
     /// What is looked for, in the topic that the argument `topic` names.
     pub(crate) fn search(&self, query: &Query<'_>, topic: &str) -> Result<Search, Refusal> {
         let tolerance_m = match self.number("tolerance_m")? {
@@ -271,14 +325,21 @@ impl<'a> Arguments<'a> {
         let value = self.get("value").unwrap_or(&Value::Null);
         let condition = Condition::parse(self.text("condition_type")?, value, tolerance_m)
             .map_err(|error| Refusal::bad_argument(error.to_string()))?;
-        let field = match self.get("field") {
-            None => None,
-            Some(_) => Some(
-                self.text("field")?
-                    .parse::<FieldPath>()
-                    .map_err(|error| Refusal::bad_argument(error.to_string()))?,
-            ),
-        };
+        let field = self.field()?;
         Ok(Search { topic: self.text(topic)?.to_owned(), condition, field })
+    }
+}
+
+/// An argument that has arguments of its own.
+#[derive(Debug)]
+pub(crate) struct Object {
+    given: Map<String, Value>,
+    now: LogTime,
+}
+
+impl Object {
+    /// What it holds.
+    pub(crate) fn arguments(&self) -> Arguments<'_> {
+        Arguments { given: &self.given, now: self.now }
     }
 }

@@ -4,7 +4,8 @@ use super::{Argument, ArgumentKind as Kind, ToolSpec};
 use crate::answers::{
     expand::expand,
     explain_gap::explain_gap,
-    find_sightings::{MAX_INTERVALS, find_sightings},
+    find_sightings::{MAX_INTERVALS, Where, find_sightings},
+    intervals::{MAX_GAP_NS, find_intervals},
     labels::list_labels,
     last_seen::last_seen,
     matching::{find_last_match, value_when},
@@ -12,6 +13,8 @@ use crate::answers::{
     motion::{position, velocity},
     nearest::topic_at,
     range::topic_in,
+    statistics::{MAX_BUCKETS, statistics},
+    thin::Number,
     topics::{data_time_range, list_recorded_topics},
     trajectory::summary,
     transform::{list_frames, transform},
@@ -34,6 +37,13 @@ const END: Argument = required("end", Kind::Time, "Unix seconds, or \"now\"");
 const TOLERANCE_S: Argument =
     optional("tolerance_s", Kind::Number, "How much older a message may be; default 0.1");
 const MAX_SAMPLES: Argument = optional("max_samples", Kind::Count, "Default 100");
+const METHOD: Argument = optional(
+    "method",
+    Kind::Method,
+    "Default stride; minmax keeps peaks of `field`, lttb its shape",
+);
+const NUMBER: Argument = optional("field", Kind::Text, "Path of a number");
+const LIMIT: Argument = optional("limit", Kind::Count, "Default 20");
 const PARENT: Argument = required("parent", Kind::Text, "Frame to express it in, such as map");
 const CHILD: Argument = required("child", Kind::Text, "Frame to place, such as base_link");
 const CONDITION_TYPE: Argument = required("condition_type", Kind::ConditionType, "");
@@ -49,6 +59,15 @@ const TOLERANCE_M: Argument =
 
 const OPTIONAL_START: Argument = optional("start", Kind::Time, "");
 const OPTIONAL_END: Argument = optional("end", Kind::Time, "");
+
+/// The parts of an area.
+const AREA: &[Argument] = &[
+    required("x", Kind::Number, "metres"),
+    required("y", Kind::Number, "metres"),
+    required("radius", Kind::Number, "metres"),
+];
+/// The parts of a state.
+const STATE: &[Argument] = &[TOPIC, CONDITION_TYPE, VALUE, FIELD, TOLERANCE_M];
 
 /// On every tool: how long the reply may be.
 pub(crate) const MAX_BYTES: &str = "max_bytes";
@@ -90,14 +109,77 @@ pub const TOOLS: &[ToolSpec] = &[
                       more.",
         arguments: &[
             required("labels", Kind::Text, "Labels with AND, OR, NOT, brackets"),
+            optional("area", Kind::Object, "Where the robot was: {\"x\":1,\"y\":2,\"radius\":3}"),
+            optional(
+                "robot_state",
+                Kind::Object,
+                "What held then: {\"topic\",\"condition_type\",\"value\",\"field\"}",
+            ),
             OPTIONAL_START,
             OPTIONAL_END,
-            optional("limit", Kind::Count, "Default 20"),
+            LIMIT,
             BYTES,
         ],
         answer: |query, given| {
             let limit = given.count("limit", 1000)?.unwrap_or(MAX_INTERVALS);
-            find_sightings(query, given.text("labels")?, given.optional_range()?, limit)
+            let mut given_where = Where::default();
+            if let Some(area) = given.object("area", AREA)? {
+                let area = area.arguments();
+                let radius_m = area.optional_number("radius")?.unwrap_or_default();
+                given_where.area = Some((area.signed("x")?, area.signed("y")?, radius_m));
+            }
+            if let Some(state) = given.object("robot_state", STATE)? {
+                given_where.state = Some(state.arguments().search(query, "topic")?);
+            }
+            let range = given.optional_range()?;
+            find_sightings(query, given.text("labels")?, &given_where, range, limit)
+        },
+    },
+    ToolSpec {
+        name: "find_intervals",
+        title: "When a condition held, and how long",
+        description: "Stretches in which every message of a topic matched, newest first: \
+                      {\"topic\":\"/battery_state\",\"condition_type\":\"below\",\"value\":0.2,\
+                      \"field\":\"percentage\"}. start and end are messages that match, until is \
+                      the next one. `next` is the `end` for more.",
+        arguments: &[
+            TOPIC,
+            CONDITION_TYPE,
+            VALUE,
+            FIELD,
+            TOLERANCE_M,
+            OPTIONAL_START,
+            OPTIONAL_END,
+            optional("max_gap_s", Kind::Number, "A longer silence ends it; default 60"),
+            LIMIT,
+            BYTES,
+        ],
+        answer: |query, given| {
+            let limit = given.count("limit", 1000)?.unwrap_or(MAX_INTERVALS);
+            let search = given.search(query, "topic")?;
+            let max_gap_ns = given.optional_span_ns("max_gap_s")?.unwrap_or(MAX_GAP_NS);
+            find_intervals(query, &search, given.optional_range()?, max_gap_ns, limit)
+        },
+    },
+    ToolSpec {
+        name: "get_statistics",
+        title: "A number summed up",
+        description: "Of a number from start to end: count, min and max with their times, mean, \
+                      std_dev, percentiles; with `buckets` also for each of so many equal parts, \
+                      such as {\"topic\":\"/odom\",\"field\":\"twist.twist.linear.x\",\
+                      \"start\":\"-1h\",\"end\":\"now\"}.",
+        arguments: &[
+            TOPIC,
+            NUMBER,
+            START,
+            END,
+            optional("buckets", Kind::Count, "Up to 200"),
+            BYTES,
+        ],
+        answer: |query, given| {
+            let n_buckets = given.count("buckets", MAX_BUCKETS)?.unwrap_or(0);
+            let (window, number) = (given.window(query)?, Number::new(given.field()?));
+            statistics(query, given.text("topic")?, number, window, n_buckets)
         },
     },
     ToolSpec {
@@ -169,20 +251,20 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "Messages in a range",
         description: "The messages of a topic from start to end, evenly thinned to max_samples; \
                       the last element then has the true total. no_data when there is none.",
-        arguments: &[TOPIC, START, END, MAX_SAMPLES, BYTES],
+        arguments: &[TOPIC, START, END, MAX_SAMPLES, METHOD, NUMBER, BYTES],
         answer: |query, given| {
             let window = given.window(query)?;
-            topic_in(query, given.text("topic")?, window, given.max_samples()?)
+            topic_in(query, given.text("topic")?, window, &given.thinning()?)
         },
     },
     ToolSpec {
         name: "get_topic_in_last",
         title: "Messages of the last seconds",
         description: "As get_topic_in_range, for the last seconds before now.",
-        arguments: &[TOPIC, SECONDS, MAX_SAMPLES, BYTES],
+        arguments: &[TOPIC, SECONDS, MAX_SAMPLES, METHOD, NUMBER, BYTES],
         answer: |query, given| {
             let window = given.window_ago(query)?;
-            topic_in(query, given.text("topic")?, window, given.max_samples()?)
+            topic_in(query, given.text("topic")?, window, &given.thinning()?)
         },
     },
     ToolSpec {

@@ -1,5 +1,5 @@
 use ros2_memory_query::{
-    CallContext, ErrorCode,
+    CallContext, CallStats, ErrorCode,
     tools::{ArgumentKind, TOOLS, ToolSpec},
 };
 use serde_json::{Map, Value};
@@ -25,11 +25,28 @@ pub(crate) fn run(mut args: QueryArgs) -> anyhow::Result<Outcome> {
     let context = CallContext::with_time_limit(memory.settings().time_limit);
     let reply = memory.call(spec.name, &arguments, &context);
     super::print(&format!("{}\n", reply.value))?;
+    if args.explain {
+        eprintln!("{}", explanation(&reply.stats));
+    }
     Ok(match reply.error {
         Some(ErrorCode::BadArgument | ErrorCode::UnknownTopic) => Outcome::Usage,
         Some(code) if code.is_error_result() => Outcome::Failed,
         _ => Outcome::Well,
     })
+}
+
+/// What an answer was found by, and what it cost.
+fn explanation(stats: &CallStats) -> String {
+    let CallStats { duration, bags_opened, chunks_read, messages_scanned, .. } = stats;
+    #[expect(clippy::cast_precision_loss, reason = "megabytes in a sentence")]
+    let inflated_mb = stats.chunk_bytes as f64 / 1e6;
+    format!(
+        "index: {}; bags passed over: {}, opened: {bags_opened}; chunks read: {chunks_read}, \
+         {inflated_mb:.3} MB inflated; messages looked at: {messages_scanned}; {:.3} ms",
+        stats.index,
+        stats.bags_passed_over,
+        duration.as_secs_f64() * 1e3
+    )
 }
 
 /// Reads `--name value`, `--name=value` and `--json OBJECT`; the options of the command itself
@@ -58,6 +75,7 @@ fn parse(
             },
             "--bag-dir" => args.config.bag_dir = Some(value()?.into()),
             "--config" => args.config.config = Some(value()?.into()),
+            "--explain" => args.explain = true,
             "-o" => args.config.overrides.push(value()?),
             _ => {
                 let key = name.strip_prefix("--").ok_or_else(|| {
@@ -75,7 +93,7 @@ fn parse(
 /// A word of the shell as the JSON that the argument takes.
 fn json(word: &str, kind: Option<ArgumentKind>) -> Value {
     match kind {
-        Some(ArgumentKind::Any) => {
+        Some(ArgumentKind::Any | ArgumentKind::Object) => {
             serde_json::from_str(word).unwrap_or_else(|_not_json| Value::String(word.to_owned()))
         }
         _ => Value::String(word.to_owned()),
@@ -92,6 +110,7 @@ mod tests {
         let spec = ToolSpec::named("find_last_match").unwrap();
         let mut args = QueryArgs {
             config: ConfigOptions::default(),
+            explain: false,
             tool: String::new(),
             arguments: Vec::new(),
         };
