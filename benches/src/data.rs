@@ -39,6 +39,11 @@ impl Data {
         Self { root: Path::new(root).join("bench-data") }
     }
 
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The history of which all recordings are made.
     ///
     /// # Errors

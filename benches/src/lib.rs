@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod big;
 mod by_peer;
 mod by_plan;
 mod data;
@@ -16,6 +17,7 @@ mod seen;
 pub mod typed;
 mod walk;
 
+pub use big::big_bag;
 pub use by_peer::peer_fields;
 pub use by_plan::{scan_fields, scan_messages, timeline_fields};
 pub use data::{Data, GIVEN_FOLDER, HOUR_S, START_NS, files_under, given_folder, parts_of};

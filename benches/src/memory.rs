@@ -13,10 +13,20 @@ use crate::Outcome;
 ///
 /// Half of the history lies before the absolute times, so that nothing is answered from its end
 /// only.
-pub const TOOL_CALLS: [(&str, &str); 23] = [
+pub const TOOL_CALLS: [(&str, &str); 25] = [
     ("memory_card", "{}"),
     ("last_seen", r#"{"label": "scissors"}"#),
     ("find_sightings", r#"{"labels": "person AND NOT scissors"}"#),
+    (
+        "find_intervals",
+        r#"{"topic": "/odom", "condition_type": "above", "value": 0.3,
+            "field": "twist.twist.linear.x"}"#,
+    ),
+    (
+        "get_statistics",
+        r#"{"topic": "/odom", "field": "twist.twist.linear.x", "start": 1767225600,
+            "end": 1767229200, "buckets": 10}"#,
+    ),
     ("list_labels", "{}"),
     ("explain_gap", r#"{"topic": "/odom", "start": 1767227400, "end": 1767227460}"#),
     ("expand", r#"{"handle": "OF_LAST_SEEN"}"#),

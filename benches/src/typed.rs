@@ -114,3 +114,35 @@ pub struct TrackedDetection {
     /// Which of the objects with this label.
     pub track_id: String,
 }
+
+/// `sensor_msgs/msg/Imu`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Imu {
+    /// When.
+    pub header: Header,
+    /// A quaternion, and its covariance.
+    pub orientation: ([f64; 4], [f64; 9]),
+    /// Radians per second, and their covariance.
+    pub angular_velocity: (Vector, [f64; 9]),
+    /// Metres per second squared, and their covariance.
+    pub linear_acceleration: (Vector, [f64; 9]),
+}
+
+/// `sensor_msgs/msg/PointCloud2`.
+#[derive(Debug, Clone, Deserialize)]
+pub struct PointCloud {
+    /// When.
+    pub header: Header,
+    /// Rows and columns.
+    pub size: (u32, u32),
+    /// Name, offset, type and count of what a point has.
+    pub fields: Vec<(String, u32, u8, u32)>,
+    /// Whether the data is big-endian.
+    pub is_bigendian: bool,
+    /// The bytes of a point and of a row.
+    pub steps: (u32, u32),
+    /// The points.
+    pub data: Vec<u8>,
+    /// Whether each is valid.
+    pub is_dense: bool,
+}

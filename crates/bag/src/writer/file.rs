@@ -111,7 +111,7 @@ impl FileWriter {
                 .map_err(failed)?;
             let metadata = BTreeMap::from([(
                 "offered_qos_profiles".to_owned(),
-                offered_qos(channel.is_latched).to_owned(),
+                offered_qos(channel.is_latched),
             )]);
             // A number each, since two publishers of one topic are two channels that look alike.
             let id = u16::try_from(ids.len() + 1).unwrap_or(u16::MAX);
@@ -184,11 +184,17 @@ impl FileWriter {
     }
 }
 
-/// The quality of service in the form that rosbag2 writes into a channel's metadata.
-pub(super) fn offered_qos(is_latched: bool) -> &'static str {
-    if is_latched {
-        "- history: keep_last\n  depth: 1\n  reliability: reliable\n  durability: transient_local\n"
-    } else {
-        "- history: keep_last\n  depth: 10\n  reliability: reliable\n  durability: volatile\n"
-    }
+/// The quality of service in the form that rosbag2 writes into a channel's metadata, numbers in
+/// place of words: these every version reads. It is whole, since readers open no file without.
+pub(super) fn offered_qos(is_latched: bool) -> String {
+    // Of history keep_last, of reliability reliable, of liveliness automatic.
+    let (depth, durability) = if is_latched { (1, 1) } else { (10, 2) };
+    let never = |name: &str| format!("  {name}:\n    sec: 9223372036\n    nsec: 854775807\n");
+    format!(
+        "- history: 1\n  depth: {depth}\n  reliability: 1\n  durability: {durability}\n{}{}  \
+         liveliness: 1\n{}  avoid_ros_namespace_conventions: false\n",
+        never("deadline"),
+        never("lifespan"),
+        never("liveliness_lease_duration"),
+    )
 }

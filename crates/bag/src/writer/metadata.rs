@@ -59,7 +59,7 @@ fn metadata_yaml(channels: &[WrittenChannel], files: &[WrittenFile]) -> String {
         line(format_args!("        name: {}", quoted(&channel.topic)));
         line(format_args!("        type: {}", quoted(&channel.type_name)));
         line(format_args!("        serialization_format: cdr"));
-        let qos = quoted(offered_qos(channel.is_latched));
+        let qos = quoted(&offered_qos(channel.is_latched));
         line(format_args!("        offered_qos_profiles: {qos}"));
         line(format_args!("      message_count: {count}"));
     }

@@ -13,6 +13,7 @@ async def check(memory, truth):
     await labels(memory, truth)
     await together(memory, truth)
     await card_and_gaps(memory, truth)
+    await numbers(memory, truth)
 
 
 async def labels(memory, truth):
@@ -94,3 +95,25 @@ async def card_and_gaps(memory, truth):
     ledger.equal(got["gaps"], [], "no gap:")
     got = await memory.ask("explain_gap", topic="/never/recorded", start=first_s, end=last_s)
     ledger.equal(got["cause"], "not_configured", got)
+
+
+async def numbers(memory, truth):
+    """A number over all of it, its peaks in a thinned list, and when it was above a limit."""
+    ledger = memory.ledger
+    field = "twist.twist.linear.x"
+    asked = {"topic": "/odom", "field": field, "start": truth.first_ns / 1e9, "end": "now"}
+    told = await memory.ask("get_statistics", **asked, buckets=4)
+    count = next(topic["count"] for topic in truth["topics"] if topic["topic"] == "/odom")
+    ledger.equal(told["count"], count, "count:")
+    ledger.equal(sum(part["n"] for part in told["buckets"]), count, "buckets:")
+    thinned = await memory.ask("get_topic_in_range", **asked, method="minmax", max_samples=10)
+    handles = {of.get("handle") for of in thinned}
+    ledger.check(told["max"]["handle"] in handles, "the peak is in the list:", told["max"], handles)
+    limit = (told["min"]["value"] + told["max"]["value"]) / 2
+    found = await memory.ask(
+        "find_intervals", topic="/odom", condition_type="above", value=limit, field=field, limit=1000
+    )
+    n = sum(of["messages"] for of in found["intervals"])
+    ledger.check(0 < n < count, "above the middle:", n, "of", count)
+    when = [of["start"] <= told["max"]["timestamp"] <= of["end"] for of in found["intervals"]]
+    ledger.equal(when.count(True), 1, "the peak lies in one interval:")

@@ -8,6 +8,8 @@ TOOLS = {
     "memory_card",
     "last_seen",
     "find_sightings",
+    "find_intervals",
+    "get_statistics",
     "list_labels",
     "explain_gap",
     "expand",
