@@ -10,7 +10,7 @@
 //!
 //! shared        text or bytes; entries have its number among the texts, or among the payloads
 //!
-//! bag           path text, device, inode, size, mtime (as u64), mark,
+//! bag           folder and start of the name as a shared text, rest of the path as bytes, device, inode, size, mtime (as u64), mark,
 //!               base      the first log time of the bag, 0 without messages,
 //!               ending    0 closed, else 1 + served_to
 //!               attachments, metadata records,
@@ -40,7 +40,13 @@
 //!               bit 6 is_loose
 //! ```
 
-use std::{collections::HashSet, ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::Arc};
+use std::{
+    collections::HashSet,
+    ffi::{OsStr, OsString},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use ros2_memory_bag::{
     Channel, Chunk, ChunkChannel, Compression, ContentMark, Contents, Damage, DamageKind,
@@ -122,7 +128,9 @@ pub fn decode_declarations(bytes: &[u8]) -> Result<Declarations, CodecError> {
 pub fn encode(entry: &BagEntry, sharing: &mut Sharing, form: EntryForm) -> Vec<u8> {
     let mut out = Encoder::default();
     let contents = &entry.contents;
-    out.bytes(entry.path.as_os_str().as_bytes());
+    let (start, rest) = split_path(&entry.path);
+    out.number(sharing.text(&start.into()));
+    out.bytes(rest);
     out.number(entry.identity.device);
     out.number(entry.identity.inode);
     out.number(entry.identity.size_bytes);
@@ -321,7 +329,7 @@ pub fn decode(
     form: EntryForm,
 ) -> Result<BagEntry, CodecError> {
     let mut from = Decoder::new(bytes);
-    let (path, identity) = decode_file(&mut from)?;
+    let (path, identity) = decode_file(&mut from, shared)?;
     let path: Arc<Path> = path.into();
     let mark = ContentMark(from.small("mark")?);
     let base = from.number()?;
@@ -478,14 +486,31 @@ fn decode_cells(from: &mut Decoder<'_>, shared: &Shared) -> Result<Cells, CodecE
 /// # Errors
 ///
 /// [`CodecError`] when the bytes do not start as an entry does.
-pub fn decode_identity(bytes: &[u8]) -> Result<(&Path, FileIdentity, ContentMark), CodecError> {
+pub fn decode_identity(
+    bytes: &[u8],
+    shared: &Shared,
+) -> Result<(PathBuf, FileIdentity, ContentMark), CodecError> {
     let mut from = Decoder::new(bytes);
-    let (path, identity) = decode_file(&mut from)?;
+    let (path, identity) = decode_file(&mut from, shared)?;
     Ok((path, identity, ContentMark(from.small("mark")?)))
 }
 
-fn decode_file<'a>(from: &mut Decoder<'a>) -> Result<(&'a Path, FileIdentity), CodecError> {
-    let path = Path::new(OsStr::from_bytes(from.bytes()?));
+/// A path in two: what the splits of a session have in common, which is all up to the last
+/// underscore, and the rest.
+fn split_path(path: &Path) -> (&str, &[u8]) {
+    let bytes = path.as_os_str().as_bytes();
+    let end = bytes.iter().rposition(|byte| *byte == b'_').map_or(0, |at| at + 1);
+    let (start, rest) = bytes.split_at(end);
+    str::from_utf8(start).map_or(("", bytes), |start| (start, rest))
+}
+
+fn decode_file(
+    from: &mut Decoder<'_>,
+    shared: &Shared,
+) -> Result<(PathBuf, FileIdentity), CodecError> {
+    let mut path = OsString::from(&*shared.text(from)?);
+    path.push(OsStr::from_bytes(from.bytes()?));
+    let path = PathBuf::from(path);
     let identity = FileIdentity {
         device: from.number()?,
         inode: from.number()?,

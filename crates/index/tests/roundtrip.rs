@@ -269,8 +269,8 @@ proptest! {
         let (bytes, shared) = encoded(&entry, EntryForm::Whole);
         let declared = Arc::new(declared);
         let back = decode(&bytes, &declared, &shared, EntryForm::Whole).unwrap();
-        let identity = decode_identity(&bytes).unwrap();
-        prop_assert_eq!(identity, (&*entry.path, entry.identity, entry.mark));
+        let identity = decode_identity(&bytes, &shared).unwrap();
+        prop_assert_eq!(identity, (entry.path.to_path_buf(), entry.identity, entry.mark));
         let entry = remembered(entry);
         prop_assert_eq!(&back, &entry);
         let (bytes, shared) = encoded(&entry, EntryForm::BesideTables);

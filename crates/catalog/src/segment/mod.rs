@@ -216,18 +216,18 @@ impl Segment {
     ///
     /// In words, why its entry cannot be read.
     pub(crate) fn identity(&self, number: u32) -> Result<Known, String> {
-        if let Source::Memory(_) = &self.entries {
+        let Source::File { shared, .. } = &self.entries else {
             let entry = self.entry(number)?;
             return Ok((entry.path.to_path_buf(), entry.identity, entry.mark));
-        }
+        };
         let row = self.row(number).ok_or("no such bag")?;
-        known_in(&self.entry_bytes(row)?)
+        known_in(&self.entry_bytes(row)?, shared)
     }
 
     /// The path and the identity of each bag, by row, or why not all of it can be read: the file is
     /// read as a whole.
     pub(crate) fn identities(&self) -> Vec<Result<Known, String>> {
-        let Source::File { file, .. } = &self.entries else {
+        let Source::File { file, shared } = &self.entries else {
             return (0..self.n_rows()).map(|row| self.identity(row)).collect();
         };
         let end = self.index.rows.iter().map(|row| row.offset + u64::from(row.len)).max();
@@ -237,7 +237,7 @@ impl Segment {
         }
         let of_row = |row: &Row| {
             let start = usize::try_from(row.offset).map_err(|error| error.to_string())?;
-            known_in(bytes.get(start..start + row.len as usize).ok_or("it is not there")?)
+            known_in(bytes.get(start..start + row.len as usize).ok_or("it is not there")?, shared)
         };
         let mut known: Vec<Result<Known, String>> = self.index.rows.iter().map(of_row).collect();
         for table in &self.index.tables {
@@ -290,10 +290,9 @@ pub(crate) fn order(entry: &BagEntry) -> (ros2_memory_time::LogTime, &Path) {
 }
 
 /// What the entry of a bag says of its file.
-fn known_in(bytes: &[u8]) -> Result<Known, String> {
+fn known_in(bytes: &[u8], shared: &Shared) -> Result<Known, String> {
     let (_, payload) = bag_payload(bytes)?;
-    let (path, identity, mark) = decode_identity(payload).map_err(|error| error.to_string())?;
-    Ok((path.to_owned(), identity, mark))
+    decode_identity(payload, shared).map_err(|error| error.to_string())
 }
 
 /// The number of the declarations in the entry of a bag, and the rest of it.
