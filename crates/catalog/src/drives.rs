@@ -2,13 +2,16 @@
 
 use std::{collections::HashMap, ops::Range, sync::Arc};
 
-use ros2_memory_index::{DriveRules, Pose, Step};
+use ros2_memory_index::{Drive, DriveRules, Pose, Step};
 use ros2_memory_time::{LogTime, TimeRange};
 
 use crate::{
     Snapshot, TopicSummary,
     segment::tables::{Column, DriveRecord, Table},
 };
+
+/// So many rows are looked at together for one that has poses.
+const LOOK_BACK_ROWS: u32 = 8;
 
 /// A part of a path, in the order of time.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,6 +120,7 @@ impl Snapshot {
     fn stops(&self, topic: &TopicSummary, range: TimeRange) -> Vec<Stop> {
         let mut marks = HashMap::new();
         let places = self.bags_touching(&[topic], range);
+        let shared = self.shared_times();
         let stop = |place: u32| {
             let (part, row, _) = self.at(place)?;
             let segment = &self.parts.get(part)?.segment;
@@ -124,11 +128,38 @@ impl Snapshot {
             let declared = segment.index.declared.get(of.declared as usize)?;
             let mark =
                 *marks.entry(Arc::as_ptr(declared)).or_insert_with(|| self.indexed.mark(declared));
-            let is_whole =
-                range.contains(of.first) && range.contains(of.last) && mark == of.indexed;
-            Some(Stop { place, part, row, run: self.run_of(place)?, is_whole })
+            let run = self.run_of(place)?;
+            let mut others = shared.get(run as usize)?.iter();
+            let is_whole = range.contains(of.first)
+                && range.contains(of.last)
+                && mark == of.indexed
+                && !others.any(|(first, last)| of.first <= *last && *first <= of.last);
+            Some(Stop { place, part, row, run, is_whole })
         };
         places.into_iter().filter_map(stop).collect()
+    }
+
+    /// For each session the times of others that recorded meanwhile. Of these one is followed to
+    /// its end, which no sum knows.
+    fn shared_times(&self) -> Vec<Vec<(LogTime, LogTime)>> {
+        let runs = self.runs();
+        let mut by_start: Vec<usize> = (0..runs.len()).collect();
+        by_start.sort_by_key(|at| runs.get(*at).map(|run| run.first));
+        let mut shared = vec![Vec::new(); runs.len()];
+        for (place, at) in by_start.iter().enumerate() {
+            let Some(run) = runs.get(*at) else { continue };
+            for other_at in by_start.iter().skip(place + 1) {
+                let Some(other) = runs.get(*other_at).filter(|of| of.first <= run.last) else {
+                    break;
+                };
+                for (of, by) in [(*at, other), (*other_at, run)] {
+                    if let Some(shared) = shared.get_mut(of) {
+                        shared.push((by.first, by.last));
+                    }
+                }
+            }
+        }
+        shared
     }
 
     /// By differences of running sums; `None` where these break off.
@@ -162,9 +193,14 @@ impl Snapshot {
         Some(legs)
     }
 
+    /// Whether all rows between two of a segment stand for bags that are there.
     fn has_no_dead(&self, part: usize, from: u32, to: u32) -> bool {
-        let dead = self.parts.get(part).map(|part| &part.dead);
-        (from + 1..to).all(|row| dead.is_some_and(|dead| !dead.has(row)))
+        let Some(part) = self.parts.get(part) else { return false };
+        let is_there = |number: u32| {
+            let row = part.segment.row(number);
+            row.is_some_and(|row| !part.dead.has(number) && !part.dead.is_gone(number, row))
+        };
+        (from + 1..to).all(is_there)
     }
 
     /// The sum over the rows from one to another of a segment; `None` where it breaks off.
@@ -187,17 +223,27 @@ impl Snapshot {
         if b.totals.n_breaks != a.totals.n_breaks {
             return None;
         }
+        let run_of = |row: u32| part.segment.row(row).map(|row| row.run);
         let (mut fastest_mps, edges) = table.fastest(from.row..to.row + 1);
         for rows in edges.into_iter().filter(|rows| !rows.is_empty()) {
-            let records = read(rows.start.saturating_sub(1).max(from.row)..rows.end)?;
-            let drives: Vec<_> = records.iter().filter_map(|record| record.drive).collect();
-            for (place, drive) in drives.iter().enumerate() {
+            // The step to the first of them is from the last row in front that has poses.
+            let (mut start, mut before) = (rows.start, None);
+            while before.is_none() && start > from.row {
+                let end = start;
+                start = start.saturating_sub(LOOK_BACK_ROWS).max(from.row);
+                let drives = (start..end).zip(read(start..end)?);
+                before = drives.filter_map(|(row, of)| Some((of.drive?, run_of(row)?))).next_back();
+            }
+            for (row, record) in rows.clone().zip(read(rows)?) {
+                let Some(drive) = record.drive else { continue };
+                let run = run_of(row)?;
                 fastest_mps = fastest_mps.max(drive.fastest_mps);
-                let before = place.checked_sub(1).and_then(|place| drives.get(place));
-                let step = before.map(|before| rules.step(&before.last, &drive.first));
+                let within = before.filter(|(_, of): &(Drive, u32)| *of == run);
+                let step = within.map(|(before, _)| rules.step(&before.last, &drive.first));
                 if let Some(Step::Driven { speed_mps: Some(speed_mps), .. }) = step {
                     fastest_mps = fastest_mps.max(speed_mps);
                 }
+                before = Some((drive, run));
             }
         }
         let count = |b: u32, a: u32, own: u32| u64::from(b.saturating_sub(a)) + u64::from(own);
@@ -231,9 +277,16 @@ impl Snapshot {
     /// Bag by bag: those that overlap in time are read together.
     fn one_by_one(&self, stops: &[Stop], tables: &[Option<&Table>]) -> Vec<Leg> {
         let mut groups: Vec<(Vec<&Stop>, LogTime)> = Vec::new();
-        for stop in stops {
-            let table = tables.get(stop.part).copied().flatten();
-            let Some((first, last)) = self.pose_span(stop, table) else { continue };
+        // Bags are in the order of their first messages, which need not be poses.
+        let mut spans: Vec<(&Stop, (LogTime, LogTime))> = stops
+            .iter()
+            .filter_map(|stop| {
+                let table = tables.get(stop.part).copied().flatten();
+                Some((stop, self.pose_span(stop, table)?))
+            })
+            .collect();
+        spans.sort_by_key(|(_, span)| *span);
+        for (stop, (first, last)) in spans {
             match groups.last_mut() {
                 Some((group, latest)) if first <= *latest => {
                     group.push(stop);
@@ -257,6 +310,11 @@ impl Snapshot {
                 // What is read is read in the order of time, also over groups.
                 (None, Some(Leg::Read(before))) => before.extend(places),
                 (None, _) => legs.push(Leg::Read(places.collect())),
+            }
+        }
+        for leg in &mut legs {
+            if let Leg::Read(places) = leg {
+                places.sort_unstable();
             }
         }
         legs

@@ -88,7 +88,7 @@ fn is_scalar(scalar: Scalar, wanted: &Json) -> bool {
         (Scalar::F32(x), Json::Number(wanted)) => wanted.as_f64().is_some_and(|wanted| {
             #[expect(clippy::cast_possible_truncation, reason = "the nearest single is meant")]
             let nearest = wanted as f32;
-            x.to_bits() == nearest.to_bits() || is_near(x.into(), wanted)
+            (x.to_bits() == nearest.to_bits() && nearest.is_finite()) || is_near(x.into(), wanted)
         }),
         (number, Json::Number(wanted)) => {
             wanted.as_f64().is_some_and(|wanted| is_near(number.as_f64(), wanted))
@@ -98,7 +98,8 @@ fn is_scalar(scalar: Scalar, wanted: &Json) -> bool {
 }
 
 fn is_near(a: f64, b: f64) -> bool {
-    (a - b).abs() <= RELATIVE * a.abs().max(b.abs())
+    // A part of infinity is infinity, and no number in JSON is.
+    a.is_finite() && (a - b).abs() <= RELATIVE * a.abs().max(b.abs())
 }
 
 #[cfg(test)]
@@ -126,6 +127,8 @@ mod tests {
         assert!(!matches(&x, &json!(1_000_000.1)));
         assert!(matches(&Value::Scalar(Scalar::F32(0.1)), &json!(0.1)));
         assert!(!matches(&Value::Scalar(Scalar::F64(f64::NAN)), &json!(0)));
+        assert!(!matches(&Value::Scalar(Scalar::F64(f64::INFINITY)), &json!(5)));
+        assert!(!matches(&Value::Scalar(Scalar::F32(f32::INFINITY)), &json!(1e39)));
     }
 
     #[test]

@@ -65,8 +65,15 @@ impl NearPosition {
             (Some(wanted), None) => wanted,
             (None, _) => 0.0,
         };
-        let squared = (x - self.x_m).powi(2) + (y - self.y_m).powi(2) + height.powi(2);
-        squared <= self.tolerance_m.powi(2)
+        let (ahead, aside) = (x - self.x_m, y - self.y_m);
+        let squared = ahead.powi(2) + aside.powi(2) + height.powi(2);
+        let reach = self.tolerance_m.powi(2);
+        if reach.is_normal() {
+            return squared <= reach;
+        }
+        // Squares of what is huge or tiny say nothing any more.
+        let distance_m = ahead.hypot(aside).hypot(height);
+        distance_m.is_finite() && distance_m <= self.tolerance_m
     }
 }
 
@@ -98,6 +105,9 @@ mod tests {
         assert!(near.is_near(3.0, 4.0, Some(100.0)));
         assert!(!near.is_near(3.1, 4.0, None) && !near.is_near(f64::NAN, 0.0, None));
         let ball = NearPosition { z_m: Some(1.0), ..near };
+        let all = NearPosition { tolerance_m: 1e200, ..near };
+        assert!(all.is_near(1e199, 0.0, None) && !all.is_near(1e201, 0.0, None));
+        assert!(!all.is_near(f64::INFINITY, 0.0, None));
         assert!(ball.is_near(0.0, 0.0, Some(6.0)) && !ball.is_near(3.0, 4.0, Some(2.0)));
     }
 }

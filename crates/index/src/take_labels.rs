@@ -168,13 +168,15 @@ impl TopicLabels {
     fn value(&mut self, reader: &mut LabelReader, ordinal: u32, value: &Value<'_>, is_label: bool) {
         match value {
             Value::String(text) => {
-                if text.trim_start().starts_with('[') {
+                // As the condition has it: any space in front, not only what JSON knows as such.
+                let start = text.trim_start();
+                if start.starts_with('[') {
                     let mut has_others = false;
                     let mut item = |item: Item<'_>| match item {
                         Item::Label(label) => self.name(reader, ordinal, label),
                         Item::Other => has_others = true,
                     };
-                    let mut json = serde_json::Deserializer::from_str(text);
+                    let mut json = serde_json::Deserializer::from_str(start);
                     let listed = Items(&mut item).deserialize(&mut json).and_then(|()| json.end());
                     self.has_other_values |= has_others;
                     if has_others {

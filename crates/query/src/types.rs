@@ -1,12 +1,12 @@
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use ros2_memory_bag::{Channel, Declarations};
 use ros2_memory_msg::{FieldPath, Library, Plan, Schema, TypeSource, canonical_type_name};
 
-use crate::SchemaMap;
+use crate::{SchemaMap, answers::motion::FieldPlan};
 
 /// What is needed to read the messages of one channel.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub struct TypeView {
     pub schema: Result<Arc<Schema>, String>,
     /// The fields of a reply; `None` when the whole message is shown.
     pub(crate) shown: Option<Shown>,
+    /// Where its pose and its velocity are, once that was asked for.
+    pub(crate) motion: [OnceLock<Result<FieldPlan, String>>; 2],
 }
 
 /// The configured fields of a type, as far as the type has them.
@@ -93,7 +95,7 @@ impl TypeCache {
             (Ok(schema), Some(paths)) => shown(schema, &paths.fields),
             _ => None,
         };
-        TypeView { type_name, schema, shown }
+        TypeView { type_name, schema, shown, motion: Default::default() }
     }
 }
 

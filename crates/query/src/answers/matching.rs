@@ -86,12 +86,19 @@ pub(crate) fn value_when(
     match (found, newest_match) {
         (Some(value), _) => Ok(value),
         (None, None) => Ok(Json::Null),
-        (None, Some(newest)) => Err(Refusal::no_data(format!(
-            "{tries} matches were tried, and {value_topic} has no value at or before any of them \
-             within the tolerance"
-        ))
-        .hint("give a larger tolerance_s")
-        .with("newest_match", newest.to_unix_s())),
+        (None, Some(newest)) => {
+            let refusal = Refusal::no_data(format!(
+                "{tries} matches were tried, and {value_topic} has no value at or before any of \
+                 them within the tolerance"
+            ))
+            .hint("give a larger tolerance_s")
+            .with("newest_match", newest.to_unix_s());
+            Err(if query.notes.is_empty() {
+                refusal
+            } else {
+                refusal.with("note", query.notes.join("; "))
+            })
+        }
     }
 }
 
@@ -114,7 +121,7 @@ fn each_match(
     let mut reached = None;
     // A type that cannot be searched fails the call only when no other type could be.
     let (mut n_searched, mut refusal) = (0u64, None);
-    let mut failed = 0u64;
+    let (mut failed, mut n_matches) = (0u64, 0u64);
     let mut found_at = None;
     let mut accounted = Ok(());
     query.steps.expect(query.n_chunks(&places, &topics, TimeRange::ALL));
@@ -141,6 +148,7 @@ fn each_match(
                 is_match = is_match || search.condition.matches(&value);
             });
             failed += u64::from(outcome.is_err());
+            n_matches += u64::from(is_match);
             if is_match && take(query, &message)? {
                 // A newer match may lie in what could not be read.
                 found_at = Some(message.log_time);
@@ -179,7 +187,7 @@ fn each_match(
     match refusal {
         Some(refusal) if n_searched == 0 => Err(refusal),
         // Null would say that all of it was searched.
-        _ if !query.notes.is_empty() => Err(Refusal::no_data(format!(
+        _ if !query.notes.is_empty() && n_matches == 0 => Err(Refusal::no_data(format!(
             "no match since {first}, but not all could be searched: {}",
             query.notes.join("; ")
         ))),

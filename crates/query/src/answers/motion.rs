@@ -21,7 +21,7 @@ pub(crate) fn position(query: &mut Query<'_>, when: When, tolerance: Option<u64>
     let snapshot = query.snapshot.clone();
     let topic = pose_topic(&snapshot, query.types.map(), &query.settings.roles.pose)?;
     newest_at_or_before(query, &[topic], when, tolerance, |query, message| {
-        let fields = Fields::read(query, message, &["position", "orientation"])?;
+        let fields = Fields::read(query, message, Part::Pose)?;
         let mut map = fields.vector("position")?;
         let yaw_deg = fields.rotation("orientation").map(|q| q.yaw_rad().to_degrees());
         map.insert("yaw_deg".into(), json!(yaw_deg));
@@ -35,7 +35,7 @@ pub(crate) fn velocity(query: &mut Query<'_>, when: When, tolerance: Option<u64>
     let snapshot = query.snapshot.clone();
     let topic = velocity_topic(&snapshot, query.types.map(), &query.settings.roles.velocity)?;
     newest_at_or_before(query, &[topic], when, tolerance, |query, message| {
-        let fields = Fields::read(query, message, &["linear_velocity", "angular_velocity"])?;
+        let fields = Fields::read(query, message, Part::Velocity)?;
         let mut map = Map::new();
         map.insert("linear".into(), Json::Object(fields.vector("linear_velocity")?));
         map.insert("angular".into(), Json::Object(fields.vector("angular_velocity")?));
@@ -58,60 +58,101 @@ fn finish(
     map
 }
 
+/// What is asked of a message.
+#[derive(Debug, Clone, Copy)]
+enum Part {
+    Pose,
+    Velocity,
+}
+
+impl Part {
+    /// The names of its vectors in the configuration.
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Pose => ["position", "orientation"],
+            Self::Velocity => ["linear_velocity", "angular_velocity"],
+        }
+    }
+}
+
+/// How vectors and frames are read out of the messages of a type.
+#[derive(Debug)]
+pub(crate) struct FieldPlan {
+    /// The vectors, then the frames.
+    plan: Plan,
+    names: Vec<&'static str>,
+    /// Whether it has a frame and a child frame.
+    has_frames: [bool; 2],
+}
+
+impl FieldPlan {
+    fn of(view: &TypeView, paths: Option<&TypePaths>, part: Part) -> Result<Self, String> {
+        let schema = view.schema.as_ref().map_err(Clone::clone)?;
+        // What is not configured or not there is left out; what the answer needs is asked for
+        // afterwards.
+        let fitting = |name: &str| {
+            let path = paths?.field(name)?;
+            let fits = Plan::compile(schema.clone(), std::slice::from_ref(path)).is_ok();
+            fits.then(|| path.clone())
+        };
+        let vectors = part.names().map(|name| Some((name, fitting(name)?)));
+        let (names, mut wanted): (Vec<_>, Vec<FieldPath>) = vectors.into_iter().flatten().unzip();
+        let frames = ["frame", "child_frame"].map(fitting);
+        let has_frames = [0, 1].map(|at: usize| frames.get(at).is_some_and(Option::is_some));
+        wanted.extend(frames.into_iter().flatten());
+        let plan = Plan::compile(schema.clone(), &wanted).map_err(|error| error.to_string())?;
+        Ok(Self { plan, names, has_frames })
+    }
+}
+
 /// Vectors and frames out of one message.
 struct Fields {
     topic: Arc<str>,
     /// By the names asked for: x, y, z and w as far as the message has them.
-    vectors: Vec<(String, [Option<f64>; 4])>,
+    vectors: Vec<(&'static str, [Option<f64>; 4])>,
     frame: String,
     child_frame: String,
 }
 
 impl Fields {
-    fn read(query: &mut Query<'_>, message: &Message<'_>, names: &[&str]) -> Result<Self, Refusal> {
+    fn read(query: &mut Query<'_>, message: &Message<'_>, part: Part) -> Result<Self, Refusal> {
         let topic = message.channel.topic.clone();
         let failed =
-            |reason: String| Refusal::new(ErrorCode::DecodeFailed, format!("{topic}: {reason}"));
+            |reason: &str| Refusal::new(ErrorCode::DecodeFailed, format!("{topic}: {reason}"));
         let view = query.view(&message.contents.declared, message.channel_index);
-        let schema = view.schema.as_ref().map_err(|reason| failed(reason.clone()))?;
-        let paths = query.types.map().get(&view.type_name).cloned().unwrap_or_default();
-        // What is not configured or not there is left out; what the answer needs is asked for
-        // below.
-        let fits =
-            |path: &&FieldPath| Plan::compile(schema.clone(), std::slice::from_ref(*path)).is_ok();
-        let names: Vec<&str> = names
-            .iter()
-            .copied()
-            .filter(|name| paths.field(name).as_ref().is_some_and(fits))
-            .collect();
-        let mut wanted: Vec<FieldPath> =
-            names.iter().filter_map(|name| paths.field(name)).cloned().collect();
-        let frames = ["frame", "child_frame"].map(|name| paths.field(name).filter(fits).cloned());
-        for path in frames.iter().flatten() {
-            wanted.push(path.clone());
-        }
-        let plan = Plan::compile(schema.clone(), &wanted).map_err(|e| failed(e.to_string()))?;
-        let mut vectors = vec![[None; 4]; names.len()];
+        let [pose, velocity] = &view.motion;
+        let known = match part {
+            Part::Pose => pose,
+            Part::Velocity => velocity,
+        };
+        let fields = known
+            .get_or_init(|| FieldPlan::of(&view, query.types.map().get(&view.type_name), part))
+            .as_ref()
+            .map_err(|reason| failed(reason))?;
+        let n_vectors = fields.names.len();
+        let mut vectors = vec![[None; 4]; n_vectors];
         // Values come in the order of the message, which need not be that of the names.
-        let mut texts = vec![String::new(); wanted.len() - names.len()];
-        plan.run(message.payload, |number, value| {
-            if let Some(vector) = vectors.get_mut(number) {
-                *vector =
-                    ["x", "y", "z", "w"].map(|part| value.field(part).and_then(Value::as_f64));
-            } else if let Some(text) = texts.get_mut(number - names.len()) {
-                value.as_str().unwrap_or_default().clone_into(text);
-            }
-        })
-        .map_err(|error| failed(error.to_string()))?;
+        let mut texts = [String::new(), String::new()];
+        fields
+            .plan
+            .run(message.payload, |number, value| {
+                if let Some(vector) = vectors.get_mut(number) {
+                    *vector =
+                        ["x", "y", "z", "w"].map(|part| value.field(part).and_then(Value::as_f64));
+                } else if let Some(text) = texts.get_mut(number - n_vectors) {
+                    value.as_str().unwrap_or_default().clone_into(text);
+                }
+            })
+            .map_err(|error| failed(&error.to_string()))?;
         let mut texts = texts.into_iter();
         let [frame, child_frame] =
-            frames.map(|path| path.and_then(|_| texts.next()).unwrap_or_default());
-        let vectors = names.into_iter().map(ToOwned::to_owned).zip(vectors).collect();
+            fields.has_frames.map(|has| has.then(|| texts.next()).flatten().unwrap_or_default());
+        let vectors = fields.names.iter().copied().zip(vectors).collect();
         Ok(Self { topic, vectors, frame, child_frame })
     }
 
     fn parts(&self, name: &str) -> [Option<f64>; 4] {
-        let found = self.vectors.iter().find(|(known, _)| known == name);
+        let found = self.vectors.iter().find(|(known, _)| *known == name);
         found.map_or([None; 4], |(_, parts)| *parts)
     }
 

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::Direction;
-use ros2_memory_catalog::{DriveLeg, Leg, TopicSummary};
+use ros2_memory_catalog::{DriveLeg, Leg, Snapshot, TopicSummary};
 use ros2_memory_index::{DriveRules, Pose, Step};
 use ros2_memory_msg::PlanReader;
 use ros2_memory_time::{LogTime, TimeRange};
@@ -50,7 +50,9 @@ pub(crate) fn summary(query: &mut Query<'_>, window: Window) -> Answer {
             Leg::Summed(leg) => {
                 query.stats.index = IndexUse::Drives;
                 let n_points = HELD_POINTS * leg.n_bags() / n_bags;
-                path.add_leg(leg, snapshot.points(topic, leg, n_points.max(MAX_WAYPOINTS)));
+                let run_end = run_end(&snapshot, leg.last.1);
+                let points = snapshot.points(topic, leg, n_points.max(MAX_WAYPOINTS));
+                path.add_leg(leg, points, run_end);
             }
         }
     }
@@ -136,12 +138,16 @@ impl Reading<'_> {
             }
             let run = places.get(message.part).and_then(|place| snapshot.run_of(*place));
             let run = run.unwrap_or_default();
-            let run_end = snapshot.runs().get(run as usize).map_or(LogTime::MAX, |run| run.last);
-            path.add(message.log_time, at, (run, run_end));
+            path.add(message.log_time, at, (run, run_end(&snapshot, run)));
         }
         let covered = path.last.map(|last| TimeRange::closed(range.start, last.time));
         query.account(timeline.report(), covered)
     }
+}
+
+/// When a session ends, by its place.
+fn run_end(snapshot: &Snapshot, run: u32) -> LogTime {
+    snapshot.runs().get(run as usize).map_or(LogTime::MAX, |run| run.last)
 }
 
 /// What is gathered of a path, pose by pose.
@@ -210,7 +216,7 @@ impl Path {
     }
 
     /// Adds poses that are summed up, behind all that were added before, and some of them.
-    fn add_leg(&mut self, leg: &DriveLeg, points: Vec<Pose>) {
+    fn add_leg(&mut self, leg: &DriveLeg, points: Vec<Pose>, run_end: LogTime) {
         let ((first, first_run), (last, last_run)) = (leg.first, leg.last);
         self.step(&first, first_run);
         self.first.get_or_insert(first.time);
@@ -221,7 +227,7 @@ impl Path {
         self.n_borders += leg.n_borders;
         self.n_invalid += leg.n_invalid;
         self.last = Some(last);
-        (self.last_run, self.last_run_end) = (last_run, last.time);
+        (self.last_run, self.last_run_end) = (last_run, run_end);
         for pose in points {
             self.hold(pose);
         }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     cli::{QueryArgs, TransportOptions},
     exit::{Outcome, UsageError},
+    progress::say,
     setup,
 };
 
@@ -26,7 +27,7 @@ pub(crate) fn run(mut args: QueryArgs) -> anyhow::Result<Outcome> {
     let reply = memory.call(spec.name, &arguments, &context);
     super::print(&format!("{}\n", reply.value))?;
     if args.explain {
-        eprintln!("{}", explanation(&reply.stats));
+        say(&explanation(&reply.stats));
     }
     Ok(match reply.error {
         Some(ErrorCode::BadArgument | ErrorCode::UnknownTopic) => Outcome::Usage,

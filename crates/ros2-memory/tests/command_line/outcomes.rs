@@ -23,6 +23,29 @@ fn a_question_is_answered_on_standard_output_alone() {
 }
 
 #[test]
+fn an_explained_question_says_which_index_answered_and_what_was_passed_over() {
+    let output = run(&[
+        "query",
+        "--explain",
+        "find_last_match",
+        "--topic",
+        "/odom",
+        "--condition_type",
+        "near_position",
+        "--value",
+        r#"{"x": 1e6, "y": 1e6}"#,
+        "--bag-dir",
+        demo(),
+        "-o",
+        "recorder=none",
+    ]);
+    assert_eq!((output.status.code(), stdout(&output).trim()), (Some(0), "null"));
+    let told = stderr(&output);
+    assert!(told.starts_with("index: cells of positions; bags passed over: "), "{told}");
+    assert!(told.contains(", opened: 0; chunks read: 0, 0.000 MB inflated"), "{told}");
+}
+
+#[test]
 fn no_data_is_an_answer_and_a_bad_argument_is_not() {
     let query = |words: &[&str]| {
         let mut all = vec!["query"];
