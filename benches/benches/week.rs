@@ -26,6 +26,7 @@ use ros2_memory_time::{LogTime, TimeRange};
 const LOOKUPS: usize = 1_000;
 const CALLS: usize = 200;
 const STARTS: usize = 9;
+const IDLE: Duration = Duration::from_secs(16);
 /// No two poses are farther apart in time.
 const STEP_S: f64 = 0.1;
 
@@ -48,6 +49,7 @@ fn main() -> Outcome<()> {
     last_seen(&memory, &truth.labels)?;
     nothing_found(&memory)?;
     n_wrong += trajectories(&memory, &truth.paths)?;
+    idle()?;
     if std::env::args().any(|argument| argument == "--peer") {
         peer(&files)?;
     }
@@ -346,6 +348,25 @@ fn trajectories(memory: &Memory, truth: &[PathTruth]) -> Outcome<usize> {
         spread(&format!("trajectory_summary, whole answer, {what}"), &call);
     }
     Ok(n_wrong)
+}
+
+/// What the refresh costs, one every five seconds, while nothing changes.
+fn idle() -> Outcome<()> {
+    let before = bytes_read()?;
+    let watch = Watch::start();
+    thread::sleep(IDLE);
+    let taken = watch.taken();
+    let percent = 100.0 * taken.cpu.as_secs_f64() / taken.wall.as_secs_f64();
+    println!("{:<58} {percent:>12.2}", "idle, refreshed every 5 s: percent of a processor");
+    println!("{:<58} {:>12}", "bytes read meanwhile", bytes_read()? - before);
+    Ok(())
+}
+
+/// By this process, from wherever.
+fn bytes_read() -> Outcome<u64> {
+    let told = fs::read_to_string("/proc/self/io")?;
+    let line = told.lines().find_map(|line| line.strip_prefix("rchar:"));
+    Ok(line.ok_or("the kernel does not tell what was read")?.trim().parse()?)
 }
 
 fn peer(files: &[PathBuf]) -> Outcome<()> {
