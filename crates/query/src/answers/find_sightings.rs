@@ -33,6 +33,8 @@ pub(crate) struct Where {
 
 /// How many intervals one reply has.
 pub(crate) const MAX_INTERVALS: usize = 20;
+/// How often what has to hold meanwhile may begin to hold.
+const MAX_STRETCHES: usize = 200_000;
 /// How often the clock is looked at.
 const CHECK_EVERY: usize = 1024;
 
@@ -163,7 +165,14 @@ fn stretches(
     searches.extend(given.state.clone());
     let mut all = Vec::new();
     for search in searches {
-        let found = held(query, &search, range, MAX_GAP_NS, usize::MAX)?;
+        let found = held(query, &search, range, MAX_GAP_NS, MAX_STRETCHES)?;
+        if found.more.is_some() {
+            return Err(Refusal::bad_argument(format!(
+                "what has to hold of {} changed more than {MAX_STRETCHES} times",
+                search.topic
+            ))
+            .hint("give a start and an end"));
+        }
         let until = |of: &Held| match of.next {
             Some(next) if next.since_ns(of.last) <= MAX_GAP_NS => next,
             _ => of.last.saturating_add_ns(MAX_GAP_NS),
