@@ -3,30 +3,27 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from mcap.reader import make_reader
 
-from .questions import FAR_M, LABEL_TOPICS, ODOMETRY, Peer, Pose, distance_m, labels_in, pose_in
+from .questions import (
+    FAR_M,
+    LABEL_TOPICS,
+    ODOMETRY,
+    Peer,
+    Pose,
+    Span,
+    distance_m,
+    labels_in,
+    pose_in,
+)
 
 
-class Span(NamedTuple):
-    """A file and the log times of its first and last message."""
-
-    path: Path
-    start_ns: int
-    end_ns: int
-
-
-def spans(files: list[Path]) -> list[Span]:
-    """Reads each file's summary; newest first."""
-    found = []
-    for path in files:
-        with path.open("rb") as file:
-            statistics = make_reader(file).get_summary().statistics
-        span = Span(path, statistics.message_start_time, statistics.message_end_time)
-        found.append(span)
-    return sorted(found, key=lambda span: span.end_ns, reverse=True)
+def span(path: Path) -> Span:
+    with path.open("rb") as file:
+        statistics = make_reader(file).get_summary().statistics
+    return Span(path, statistics.message_start_time, statistics.message_end_time)
 
 
 def kept(factory: Callable[[], Any]) -> SimpleNamespace:

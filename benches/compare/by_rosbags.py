@@ -5,33 +5,31 @@ One store of types serves all files, since parsing the definitions anew takes lo
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rosbags.interfaces import Connection
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from .questions import FAR_M, LABEL_TOPICS, ODOMETRY, Peer, Pose, distance_m, labels_in, pose_in
+from .questions import (
+    FAR_M,
+    LABEL_TOPICS,
+    ODOMETRY,
+    Peer,
+    Pose,
+    Span,
+    distance_m,
+    labels_in,
+    pose_in,
+)
 
 STORE = get_typestore(Stores.EMPTY)
 
 
-class Span(NamedTuple):
-    """A file and the log times of its first and last message."""
-
-    path: Path
-    start_ns: int
-    end_ns: int
-
-
-def spans(files: list[Path]) -> list[Span]:
-    """Reads each file's summary; newest first."""
-    found = []
-    for path in files:
-        with Reader(path) as reader:
-            # `end_time` is behind the last message.
-            found.append(Span(path, reader.start_time, reader.end_time - 1))
-    return sorted(found, key=lambda span: span.end_ns, reverse=True)
+def span(path: Path) -> Span:
+    with Reader(path) as reader:
+        # `end_time` is behind the last message.
+        return Span(path, reader.start_time, reader.end_time - 1)
 
 
 def raw(

@@ -18,6 +18,7 @@ from .questions import (
     ODOMETRY,
     Peer,
     Pose,
+    Span,
     labels_in,
     pose_in,
 )
@@ -46,7 +47,7 @@ class Rows(NamedTuple):
     odometry: list[tuple[int, int, float, float, float]]
 
 
-def read(newest_first: list[by_rosbags.Span]) -> Rows:
+def read(newest_first: list[Span]) -> Rows:
     labels: set[tuple[str, int]] = set()
     odometry = []
     folders = {

@@ -5,7 +5,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from .questions import Peer, files_under, timed
+from .questions import Peer, files_under, newest_first, timed
 from .table import LOADING, SIZE, Table, size_kb
 
 # The other servers take a second for five files, and longer the more they hold.
@@ -23,21 +23,21 @@ def open_peers(table: Table, stack: contextlib.ExitStack, bags: Path, scratch: P
     def rosbags() -> None:
         nonlocal by_rosbags
         by_rosbags = module("by_rosbags")
-        took = timed([lambda: by_rosbags.spans(files)], 0)
+        took = timed([lambda: newest_first(files, by_rosbags.span)], 0)
         table.row(LOADING, "rosbags: every summary", took.median_ms)
         peers.append(by_rosbags.peer(took.answers[0]))
 
     def mcap(decoder: str, package: str) -> None:
         by_mcap = module("by_mcap")
         factory = importlib.import_module(f"{package}.decoder").DecoderFactory
-        took = timed([lambda: by_mcap.spans(files)], 0)
+        took = timed([lambda: newest_first(files, by_mcap.span)], 0)
         table.row(LOADING, f"{decoder}: every summary", took.median_ms)
         peers.append(by_mcap.peer(decoder, factory, took.answers[0]))
 
     def sql() -> None:
         by_sql = module("by_sql")
         database = scratch / "history.sqlite"
-        read = timed([lambda: by_sql.read(by_rosbags.spans(files))], 0)
+        read = timed([lambda: by_sql.read(newest_first(files, by_rosbags.span))], 0)
         rows = read.answers[0]
         parquet_ms = timed([lambda: by_sql.write_parquet(rows, scratch)], 0).median_ms
         sqlite_ms = timed([lambda: by_sql.write_sqlite(rows, database)], 0).median_ms

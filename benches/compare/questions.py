@@ -29,6 +29,19 @@ class Pose(NamedTuple):
     z: float
 
 
+class Span(NamedTuple):
+    """A file and the log times of its first and last message."""
+
+    path: Path
+    start_ns: int
+    end_ns: int
+
+
+def newest_first(files: list[Path], span: Callable[[Path], Span]) -> list[Span]:
+    """What a reader finds in the summary of each file."""
+    return sorted(map(span, files), key=lambda span: span.end_ns, reverse=True)
+
+
 class Peer(NamedTuple):
     """One that answers; `None` stands for a question that it has no way to answer."""
 

@@ -196,11 +196,8 @@ impl Snapshot {
     /// Whether all rows between two of a segment stand for bags that are there.
     fn has_no_dead(&self, part: usize, from: u32, to: u32) -> bool {
         let Some(part) = self.parts.get(part) else { return false };
-        let is_there = |number: u32| {
-            let row = part.segment.row(number);
-            row.is_some_and(|row| !part.dead.has(number) && !part.dead.is_gone(number, row))
-        };
-        (from + 1..to).all(is_there)
+        (from + 1..to)
+            .all(|number| part.segment.row(number).is_some_and(|row| part.dead.leaves(number, row)))
     }
 
     /// The sum over the rows from one to another of a segment; `None` where it breaks off.

@@ -63,13 +63,14 @@ pub(crate) struct Dead {
 }
 
 impl Dead {
-    pub(crate) fn has(&self, row: u32) -> bool {
-        self.gone.contains(row) || self.replaced.contains(row)
-    }
-
     /// Whether the file of a row's bag is gone: since then, or when the segment was made.
     pub(crate) fn is_gone(&self, number: u32, row: &Row) -> bool {
         row.flags.has(RowFlags::GONE) || self.gone.contains(number)
+    }
+
+    /// Whether a row stands for a bag that is there.
+    pub(crate) fn leaves(&self, number: u32, row: &Row) -> bool {
+        !self.is_gone(number, row) && !self.replaced.contains(number)
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -117,8 +118,9 @@ impl Segment {
         &'s self,
         dead: Option<&'s Dead>,
     ) -> impl Iterator<Item = (u32, &'s Row)> {
-        (0..).zip(&self.index.rows).filter(move |(number, row)| {
-            !row.flags.has(RowFlags::GONE) && dead.is_none_or(|dead| !dead.has(*number))
+        (0..).zip(&self.index.rows).filter(move |(number, row)| match dead {
+            Some(dead) => dead.leaves(*number, row),
+            None => !row.flags.has(RowFlags::GONE),
         })
     }
 

@@ -5,18 +5,17 @@ use std::collections::BTreeMap;
 use ros2_memory_catalog::{Snapshot, Wanted};
 use ros2_memory_condition::{Condition, NearPosition};
 use ros2_memory_time::{LogTime, TimeRange};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::{
-    intervals::{Held, MAX_GAP_NS, held},
+    intervals::{Held, MAX_GAP_NS, held, page, shown},
     labels::{
         last_times, near_labels, no_labels, note_incomplete, parse_wanted, resolve, wants_something,
     },
-    last_seen::{MERGE_GAP_NS, seconds},
+    last_seen::MERGE_GAP_NS,
     matching::Search,
 };
 use crate::{
-    handle::handle,
     query::Query,
     refusal::{Answer, Refusal},
     roles::pose_topic,
@@ -64,23 +63,8 @@ pub(crate) fn find_sightings(
     let wanted = resolve(&snapshot, parsed, &mut unknown);
     let stretches = stretches(query, &snapshot, given_where, range)?;
     let found = intervals(query, &snapshot, &wanted, &stretches, range, limit)?;
-    let mut map = Map::new();
-    let listed = found.intervals.iter().map(|of| {
-        json!({
-            "start": of.first.to_unix_s(),
-            "end": of.last.to_unix_s(),
-            "duration_s": seconds(of.last.since_ns(of.first)),
-            "messages": of.n,
-            "topic": &*of.topic,
-            "handle": handle(&of.topic, of.last),
-        })
-    });
-    map.insert("intervals".into(), listed.collect());
-    map.insert("returned".into(), json!(found.intervals.len()));
-    if let Some(next) = found.next {
-        map.insert("next".into(), json!({"end": next.to_unix_s()}));
-        map.insert("note".into(), json!("more before that: ask again with this `end`"));
-    }
+    let listed = found.intervals.iter().map(|of| shown(&of.topic, of.first, of.last, of.n));
+    let mut map = page(query, listed, found.next);
     if !unknown.is_empty() {
         let near: BTreeMap<&str, Vec<Json>> = unknown
             .iter()

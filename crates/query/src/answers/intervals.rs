@@ -4,16 +4,14 @@ use std::{collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::{Direction, Message};
 use ros2_memory_catalog::{Snapshot, TopicSummary};
-use ros2_memory_msg::PlanReader;
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    candidates::candidates, last_seen::seconds, matcher::matcher, matching::Search, nearest::spans,
-    topics::nothing_recorded,
+    candidates::candidates, last_seen::seconds, matcher::Matchers, matching::Search,
+    nearest::spans, topics::nothing_recorded,
 };
 use crate::{
-    ErrorCode, TypeView,
     handle::handle,
     names::resolve_topics,
     query::Query,
@@ -55,28 +53,45 @@ pub(crate) fn find_intervals(
     limit: usize,
 ) -> Answer {
     let found = held(query, search, range, max_gap_ns, limit)?;
-    let mut map = Map::new();
     let listed = found.intervals.iter().map(|of| {
-        json!({
-            "start": of.first.to_unix_s(),
-            "end": of.last.to_unix_s(),
-            "duration_s": seconds(of.last.since_ns(of.first)),
-            "until": of.next.map(LogTime::to_unix_s),
-            "messages": of.n,
-            "topic": &*of.topic,
-            "handle": handle(&of.topic, of.last),
-        })
+        let mut map = shown(&of.topic, of.first, of.last, of.n);
+        map.insert("until".into(), json!(of.next.map(LogTime::to_unix_s)));
+        map
     });
-    map.insert("intervals".into(), listed.collect());
-    map.insert("returned".into(), json!(found.intervals.len()));
-    if let Some(more) = found.more {
-        map.insert("next".into(), json!({"end": more.to_unix_s()}));
-        query.note("more before that: ask again with this `end`".to_owned());
-    }
+    let mut map = page(query, listed, found.more);
     if let Some(from) = found.covered_from {
         map.insert("covered_from".into(), json!(from.to_unix_s()));
     }
     Ok(Json::Object(map))
+}
+
+/// An interval as replies have it.
+pub(crate) fn shown(topic: &str, first: LogTime, last: LogTime, n: u64) -> Map<String, Json> {
+    let fields = [
+        ("start", json!(first.to_unix_s())),
+        ("end", json!(last.to_unix_s())),
+        ("duration_s", json!(seconds(last.since_ns(first)))),
+        ("messages", json!(n)),
+        ("topic", json!(topic)),
+        ("handle", json!(handle(topic, last))),
+    ];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Some of the intervals, and where the next one ends when there are more.
+pub(crate) fn page(
+    query: &mut Query<'_>,
+    intervals: impl ExactSizeIterator<Item = Map<String, Json>>,
+    more: Option<LogTime>,
+) -> Map<String, Json> {
+    let (mut map, returned) = (Map::new(), intervals.len());
+    map.insert("intervals".into(), intervals.map(Json::Object).collect());
+    map.insert("returned".into(), json!(returned));
+    if let Some(more) = more {
+        map.insert("next".into(), json!({"end": more.to_unix_s()}));
+        query.note("more before that: ask again with this `end`".to_owned());
+    }
+    map
 }
 
 /// As [`find_intervals`], for other answers. At most `limit` are gathered.
@@ -105,29 +120,12 @@ pub(crate) fn held(
         n_open: 0,
         found: Found::default(),
     };
-    let mut matchers: HashMap<*const TypeView, Result<PlanReader, Refusal>> = HashMap::new();
-    let (mut n_compared, mut failed, mut refusal) = (0u64, 0u64, None);
+    let mut matchers = Matchers::new(search);
     let mut reached = range.end;
     let mut timeline = query.timeline_over(&read, &topics, range, Direction::Reverse);
     while let Some(message) = timeline.next() {
         reached = message.log_time;
-        let view = query.view(&message.contents.declared, message.channel_index);
-        let plan = matchers.entry(Arc::as_ptr(&view)).or_insert_with(|| {
-            matcher(&view, query.types.map().get(&view.type_name), search).map(PlanReader::new)
-        });
-        let plan = match plan {
-            Ok(plan) => plan,
-            Err(why) => {
-                refusal.get_or_insert_with(|| why.clone());
-                continue;
-            }
-        };
-        n_compared += 1;
-        let mut is_match = false;
-        let outcome = plan.read(message.payload, |_, value| {
-            is_match = is_match || search.condition.matches(&value);
-        });
-        failed += u64::from(outcome.is_err());
+        let Some(is_match) = matchers.matches(query, &message) else { continue };
         if gathering.take(&message, is_match) {
             break;
         }
@@ -136,9 +134,7 @@ pub(crate) fn held(
     let accounted = query.account(timeline.report(), Some(covered));
     let mut found = gathering.found;
     query.note_losses(&topics, range);
-    if failed > 0 {
-        query.note(format!("{failed} messages of {} could not be read", search.topic));
-    }
+    matchers.tell(query);
     match accounted {
         Err(timeout) if found.intervals.is_empty() => return Err(timeout),
         Err(timeout) => {
@@ -147,22 +143,12 @@ pub(crate) fn held(
         }
         Ok(()) => {}
     }
-    if failed > 0 && failed == n_compared {
-        let words = format!("none of the {failed} messages of {} could be read", search.topic);
-        return Err(Refusal::new(ErrorCode::DecodeFailed, words));
+    matchers.has_compared()?;
+    if touching.is_empty() {
+        let words = format!("{} has no message in that time", search.topic);
+        return Err(Refusal::no_data(words).hint(query.recorded()));
     }
-    match refusal {
-        Some(refusal) if n_compared == 0 => Err(refusal),
-        Some(refusal) => {
-            query.note(format!("some could not be searched: {}", refusal.detail()));
-            Ok(found)
-        }
-        None if touching.is_empty() => {
-            let words = format!("{} has no message in that time", search.topic);
-            Err(Refusal::no_data(words).hint(query.recorded()))
-        }
-        None => Ok(found),
-    }
+    Ok(found)
 }
 
 /// The bags to read: those that may match, and those that share time with one of them, since

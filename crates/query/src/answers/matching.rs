@@ -1,20 +1,18 @@
 //! The last time a condition held, and what another topic said then.
 
-use std::{collections::HashMap, sync::Arc};
-
 use ros2_memory_bag::{Direction, Message};
 use ros2_memory_catalog::{Snapshot, TopicSummary};
 use ros2_memory_condition::Condition;
-use ros2_memory_msg::{FieldPath, PlanReader};
+use ros2_memory_msg::FieldPath;
 use ros2_memory_time::{LogTime, TimeRange};
 use serde_json::{Value as Json, json};
 
 use super::{
-    candidates::candidates, matcher::matcher, nearest::find_newest, sieve::Sieve,
+    candidates::candidates, matcher::Matchers, nearest::find_newest, sieve::Sieve,
     topics::nothing_recorded,
 };
 use crate::{
-    ErrorCode, Moment, TypeView,
+    Moment,
     names::resolve_topics,
     query::Query,
     refusal::{Answer, Refusal},
@@ -117,37 +115,20 @@ fn each_match(
     };
     let places = snapshot.bags_touching(&topics, TimeRange::ALL);
     let places = candidates(query, &snapshot, &topics, places, search);
-    let mut matchers: HashMap<*const TypeView, Result<PlanReader, Refusal>> = HashMap::new();
-    let mut reached = None;
     // A type that cannot be searched fails the call only when no other type could be.
-    let (mut n_searched, mut refusal) = (0u64, None);
-    let (mut failed, mut n_matches) = (0u64, 0u64);
-    let mut found_at = None;
+    let mut matchers = Matchers::new(search);
+    let (mut reached, mut found_at) = (None, None);
+    let mut n_matches = 0u64;
     let mut accounted = Ok(());
     query.steps.expect(query.n_chunks(&places, &topics, TimeRange::ALL));
     let mut windows = Windows::new(places);
-    while let Some((bags, range)) = windows.next(query, &snapshot, search, &topics, &mut n_searched)
+    while let Some((bags, range)) =
+        windows.next(query, &snapshot, search, &topics, &mut matchers.n_compared)
     {
         let mut timeline = query.timeline_over(&bags, &topics, range, Direction::Reverse);
         while let Some(message) = timeline.next() {
             reached = Some(message.log_time);
-            let view = query.view(&message.contents.declared, message.channel_index);
-            let matcher = matchers.entry(Arc::as_ptr(&view)).or_insert_with(|| {
-                matcher(&view, query.types.map().get(&view.type_name), search).map(PlanReader::new)
-            });
-            let plan = match matcher {
-                Ok(plan) => plan,
-                Err(why) => {
-                    refusal.get_or_insert_with(|| why.clone());
-                    continue;
-                }
-            };
-            n_searched += 1;
-            let mut is_match = false;
-            let outcome = plan.read(message.payload, |_, value| {
-                is_match = is_match || search.condition.matches(&value);
-            });
-            failed += u64::from(outcome.is_err());
+            let Some(is_match) = matchers.matches(query, &message) else { continue };
             n_matches += u64::from(is_match);
             if is_match && take(query, &message)? {
                 // A newer match may lie in what could not be read.
@@ -167,32 +148,21 @@ fn each_match(
     }
     let since = found_at.unwrap_or(LogTime::ZERO);
     query.note_losses(&topics, TimeRange::new(since, LogTime::MAX));
-    if failed > 0 {
-        query.note(format!("{failed} messages of {} could not be read", search.topic));
-    }
-    if let Some(refusal) = refusal.as_ref().filter(|_| n_searched > 0) {
-        query.note(format!("some of {} could not be searched: {}", search.topic, refusal.detail()));
-    }
+    matchers.tell(query);
     if found_at.is_some() {
         // What was found is an answer, also when the time has run out meanwhile.
         return Ok(());
     }
     accounted?;
-    if failed > 0 && failed == n_searched {
-        return Err(Refusal::new(
-            ErrorCode::DecodeFailed,
-            format!("none of the {failed} messages of {} could be read", search.topic),
-        ));
-    }
-    match refusal {
-        Some(refusal) if n_searched == 0 => Err(refusal),
+    matchers.has_compared()?;
+    if n_matches == 0 && !query.notes.is_empty() {
         // Null would say that all of it was searched.
-        _ if !query.notes.is_empty() && n_matches == 0 => Err(Refusal::no_data(format!(
+        return Err(Refusal::no_data(format!(
             "no match since {first}, but not all could be searched: {}",
             query.notes.join("; ")
-        ))),
-        _ => Ok(()),
+        )));
     }
+    Ok(())
 }
 
 /// So many bags are gone over at first, since the newest most often have it; then twice as many

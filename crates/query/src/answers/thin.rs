@@ -4,9 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::{Direction, Message};
 use ros2_memory_catalog::TopicSummary;
-use ros2_memory_msg::{FieldPath, Plan, PlanReader, Scalar, spread};
+use ros2_memory_msg::{FieldPath, PlanReader, Scalar, spread};
 use ros2_memory_time::TimeRange;
 
+use super::matcher::{compile, named_field, no_value};
 use crate::{ErrorCode, TypeView, query::Query, refusal::Refusal};
 
 /// How samples are chosen.
@@ -73,16 +74,10 @@ impl Number {
         Self { field, readers: HashMap::new() }
     }
 
-    /// The path in the types that were met, when it is the same in all.
+    /// Where a type is looked at. A configured name that is no path itself is not followed.
     pub(crate) fn path_in(&self, query: &Query<'_>, type_name: &str) -> Option<FieldPath> {
-        let paths = query.types.map().get(type_name);
-        match &self.field {
-            Some(field) => {
-                let configured = paths.and_then(|paths| paths.field(&field.to_string()));
-                Some(configured.unwrap_or(field).clone())
-            }
-            None => paths.and_then(|paths| paths.field("value")).cloned(),
-        }
+        let configured = || query.types.map().get(type_name)?.field("value").cloned();
+        self.field.clone().or_else(configured)
     }
 
     /// The first number at the path in a message; `None` where a list is empty, or the value is
@@ -121,17 +116,13 @@ impl Number {
         let schema = view.schema.as_ref().map_err(|reason| {
             Refusal::new(ErrorCode::DecodeFailed, format!("{}: {reason}", view.type_name))
         })?;
-        let path = self.path_in(query, &view.type_name).ok_or_else(|| {
-            let known = schema.root().fields.iter().take(20).map(|field| field.name.as_str());
-            Refusal::bad_argument(format!(
-                "{} has no configured value: give `field`",
-                view.type_name
-            ))
-            .hint(format!("its fields are {}", known.collect::<Vec<_>>().join(", ")))
-        })?;
-        Plan::compile(schema.clone(), std::slice::from_ref(&path))
-            .map(PlanReader::new)
-            .map_err(|error| Refusal::bad_argument(error.to_string()))
+        let paths = query.types.map().get(&view.type_name);
+        let plan = match (&self.field, paths.and_then(|paths| paths.field("value"))) {
+            (Some(field), _) => named_field(schema, paths, field)?.1,
+            (None, Some(value)) => compile(schema, std::slice::from_ref(value))?,
+            (None, None) => return Err(no_value(&view.type_name, schema)),
+        };
+        Ok(PlanReader::new(plan))
     }
 }
 
