@@ -25,11 +25,12 @@ use crate::{
         naming::Naming,
         order,
         sealed::{self, SegmentWriter},
+        whole::WholeEntries,
     },
 };
 
 /// Changes with every change of the bytes; a catalog of another version is rebuilt.
-pub const FORMAT_VERSION: u32 = 5;
+pub const FORMAT_VERSION: u32 = 6;
 
 /// The segments of one catalog folder.
 ///
@@ -93,8 +94,9 @@ impl Loaded {
     /// The entries of all bags whose files existed, or why one cannot be read.
     pub fn each_entry(&self) -> impl Iterator<Item = Result<Arc<BagEntry>, String>> {
         let sealed = self.segments.iter().flat_map(|segment| {
+            let whole = WholeEntries::of(segment);
             let rows = segment.live_rows(self.dead.get(&segment.number));
-            rows.map(|(number, _)| segment.whole_entry(number))
+            rows.map(move |(number, _)| whole.entry(number))
         });
         sealed.chain(self.tail.values().cloned().map(Ok))
     }

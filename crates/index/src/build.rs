@@ -1,22 +1,18 @@
-use std::{
-    collections::{HashMap, HashSet},
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::HashSet, path::Path, sync::Arc};
 
 use ros2_memory_bag::{
-    BagError, Channel, Contents, Declarations, ReadOptions, ScanBuffers, ScannedMessage, Source,
-    Visitor, scan, scan_on,
+    BagError, Contents, Declarations, ReadOptions, ScanBuffers, ScannedMessage, Source, Visitor,
+    scan, scan_on,
 };
 use ros2_memory_msg::Library;
-use ros2_memory_time::LogTime;
 
 use crate::{
-    BagEntry, EdgeSpan, IndexedTypes, LatchedMessage, TopicNumbers, TopicWords, TransformPart,
-    TransformPlan, TransformReader,
-    take_labels::{LabelPlan, LabelReader, TopicLabels},
-    take_numbers::{NumberReader, NumbersTaken},
-    transforms::EdgeReader,
+    BagEntry, IndexedMark, IndexedTypes, LatchedMessage, TopicNumbers, TopicWords, TransformPlan,
+    channel_plans::{ChannelPlan, Readers},
+    edges::Edges,
+    take_labels::TopicLabels,
+    take_numbers::NumbersTaken,
+    texts::Texts,
 };
 
 /// Of one channel with static transforms, this many messages of a bag are kept, and more only
@@ -34,12 +30,13 @@ const MAX_LATCHED_BYTES: usize = 64 << 20;
 #[derive(Debug, Default)]
 pub struct Indexer {
     buffers: ScanBuffers,
-    transforms: TransformReader,
-    labels: LabelReader,
-    numbers: NumberReader,
+    readers: Readers,
+    /// What to do with the channels of the bag before: the splits of a session have the same.
+    plans: Vec<ChannelPlan>,
+    texts: Texts,
     types: Arc<IndexedTypes>,
-    /// The declarations of the bag before: the splits of a session share one copy.
-    last_declared: Arc<Declarations>,
+    /// The declarations of the bag before and what is configured for them.
+    last_mark: Option<(Arc<Declarations>, IndexedMark)>,
 }
 
 impl Indexer {
@@ -47,11 +44,11 @@ impl Indexer {
     pub fn new(types: Arc<IndexedTypes>, library: Arc<Library>) -> Self {
         Self {
             buffers: ScanBuffers::default(),
-            transforms: TransformReader::new(library.clone()),
-            labels: LabelReader::new(types.clone(), library.clone()),
-            numbers: NumberReader::new(types.clone(), library),
+            readers: Readers::new(&types, library),
+            plans: Vec::new(),
+            texts: Texts::default(),
             types,
-            last_declared: Arc::default(),
+            last_mark: None,
         }
     }
 
@@ -89,16 +86,11 @@ impl Indexer {
         }
         take.miss_unplanned(&contents.declared);
         let Take { latched, edges, mut labels, numbers, .. } = take;
-        let indexed = types.mark(&contents.declared);
         let words = labels.iter_mut().filter_map(TopicLabels::words).collect();
         let labels = labels.into_iter().filter_map(TopicLabels::finish).collect();
         let numbers = numbers.into_iter().filter_map(NumbersTaken::finish).collect();
         let (edges, transform_skew_ns) = (edges.spans, edges.skew_ns);
-        if *contents.declared == *self.last_declared {
-            contents.declared.clone_from(&self.last_declared);
-        } else {
-            self.last_declared.clone_from(&contents.declared);
-        }
+        let indexed = self.mark(&contents.declared);
         Ok(BagEntry {
             path: path.clone(),
             identity: source.identity(),
@@ -114,6 +106,17 @@ impl Indexer {
         })
     }
 
+    fn mark(&mut self, declared: &Arc<Declarations>) -> IndexedMark {
+        match &self.last_mark {
+            Some((last, mark)) if Arc::ptr_eq(last, declared) => *mark,
+            _ => {
+                let mark = self.types.mark(declared);
+                self.last_mark = Some((declared.clone(), mark));
+                mark
+            }
+        }
+    }
+
     /// Goes over a file, behind what is known of it.
     fn pass(
         &mut self,
@@ -122,11 +125,11 @@ impl Indexer {
         known: Option<&BagEntry>,
     ) -> Result<(Contents, Take<'_>), BagError> {
         let mut take = Take {
-            transforms: &mut self.transforms,
-            reader: &mut self.labels,
-            number_reader: &mut self.numbers,
+            readers: &mut self.readers,
+            texts: &mut self.texts,
+            plans: &mut self.plans,
+            places: Vec::new(),
             before: known.map(Before::of).unwrap_or_default(),
-            channels: Vec::new(),
             labels: known.map_or_else(Vec::new, known_labels),
             numbers: Vec::new(),
             latched: known.map(|known| known.latched.clone()).unwrap_or_default(),
@@ -147,13 +150,14 @@ impl Indexer {
 
 /// Takes what is kept out of the messages as the pass goes by.
 struct Take<'t> {
-    transforms: &'t mut TransformReader,
-    reader: &'t mut LabelReader,
-    number_reader: &'t mut NumberReader,
+    readers: &'t mut Readers,
+    texts: &'t mut Texts,
+    /// What to do with each channel, by place in the declarations; from the length of `places` on
+    /// it is of the bag before.
+    plans: &'t mut Vec<ChannelPlan>,
+    places: Vec<ChannelPlaces>,
     /// What is known of a bag of which only what was added is gone over.
     before: Before,
-    /// What to do with each channel, by place in the declarations.
-    channels: Vec<ChannelUse>,
     latched: Vec<LatchedMessage>,
     edges: Edges,
     /// For each topic that has any.
@@ -196,87 +200,77 @@ fn known_labels(known: &BagEntry) -> Vec<TopicLabels> {
     named.chain(said).collect()
 }
 
-struct ChannelUse {
-    is_latched: bool,
-    transforms: Option<(TransformPlan, EdgeReader)>,
-    /// With the place of its topic in [`Take::labels`].
-    labels: Option<(LabelPlan, usize)>,
-    /// The number of its reader, and the place of its topic in [`Take::numbers`].
-    numbers: Option<(usize, usize)>,
+/// Where a channel's topic stands in [`Take::labels`] and in [`Take::numbers`].
+#[derive(Debug, Clone, Copy)]
+struct ChannelPlaces {
+    labels: Option<usize>,
+    numbers: Option<usize>,
 }
 
 impl Visitor for Take<'_> {
     fn message(&mut self, contents: &Contents, message: &ScannedMessage<'_>) {
         let index = message.channel as usize;
-        while self.channels.len() <= index {
-            let place = u32::try_from(self.channels.len()).unwrap_or(u32::MAX);
-            let usage = self.usage(&contents.declared, place);
-            self.channels.push(usage);
-        }
-        let Some(usage) = self.channels.get_mut(index) else { return };
-        if let Some((_, edges)) = &mut usage.transforms {
-            let is_static = usage.is_latched;
+        self.plan_up_to(&contents.declared, index);
+        let Some(places) = self.places.get(index) else { return };
+        let Some(plan) = self.plans.get_mut(index) else { return };
+        if let Some((_, edges)) = &mut plan.transforms {
+            let is_static = plan.is_latched;
             edges.read(
-                &mut self.edges,
+                &mut (&mut self.edges, &mut *self.texts),
                 message.log_time,
                 message.payload,
-                |edges, parent, child| edges.place(parent, child, is_static),
-                |edges, place, time| edges.add(place, time, message.log_time),
+                |(edges, texts), parent, child| edges.place(texts, parent, child, is_static),
+                |(edges, _), place, time| edges.add(place, time, message.log_time),
             );
         }
-        if let Some((plan, topic)) = &usage.labels
-            && let Some(labels) = self.labels.get_mut(*topic)
+        if let Some(plan) = &plan.labels
+            && let Some(labels) = places.labels.and_then(|topic| self.labels.get_mut(topic))
         {
-            labels.take(self.reader, plan, message.log_time, message.payload);
+            labels.take(self.texts, plan, message.log_time, message.payload);
         }
-        if let Some((reader, topic)) = usage.numbers
-            && let Some(compiled) = self.number_reader.compiled(reader)
-            && let Some(numbers) = self.numbers.get_mut(topic)
+        if let Some(compiled) =
+            plan.numbers.and_then(|reader| self.readers.numbers.compiled(reader))
+            && let Some(numbers) = places.numbers.and_then(|topic| self.numbers.get_mut(topic))
         {
             numbers.take(compiled, message.log_time, message.payload);
         }
-        if usage.is_latched {
-            let plan = usage.transforms.as_ref().map(|(plan, _)| plan.clone());
+        if plan.is_latched {
+            let plan = plan.transforms.as_ref().map(|(plan, _)| plan.clone());
             self.keep(message, plan.as_ref());
         }
     }
 }
 
 impl Take<'_> {
-    fn usage(&mut self, declared: &Declarations, place: u32) -> ChannelUse {
-        ChannelUse {
-            is_latched: declared.channel(place).is_some_and(is_latched),
-            transforms: self.transforms.plan(declared, place, TransformPart::Edges).map(|plan| {
-                let reader = EdgeReader::new(&plan);
-                (plan, reader)
-            }),
-            labels: self.reader.plan(declared, place).map(|plan| {
-                let topic = self.labels_of(declared, place);
-                (plan, topic)
-            }),
-            numbers: self.number_reader.reader(declared, place).and_then(|reader| {
-                let topic = self.numbers_of(declared, place, reader)?;
-                Some((reader, topic))
-            }),
+    /// Finds out what to do with the channels up to a place.
+    fn plan_up_to(&mut self, declared: &Declarations, index: usize) {
+        while self.places.len() <= index {
+            let index = self.places.len();
+            let place = u32::try_from(index).unwrap_or(u32::MAX);
+            self.readers.plan(self.plans, declared, place);
+            let (has_labels, numbers) = match self.plans.get(index) {
+                Some(plan) => (plan.labels.is_some(), plan.numbers),
+                None => (false, None),
+            };
+            let labels = has_labels.then(|| self.labels_of(declared, place));
+            let numbers = numbers.and_then(|reader| self.numbers_of(declared, place, reader));
+            self.places.push(ChannelPlaces { labels, numbers });
         }
     }
 
     /// Topics of which some channel has no definition that can be used, or is not configured.
     fn miss_unplanned(&mut self, declared: &Declarations) {
-        while let Ok(place) = u32::try_from(self.channels.len())
-            && declared.channel(place).is_some()
-        {
-            let usage = self.usage(declared, place);
-            self.channels.push(usage);
+        if let Some(last) = declared.channels.len().checked_sub(1) {
+            self.plan_up_to(declared, last);
         }
-        for (channel, usage) in declared.channels.iter().zip(&self.channels) {
+        for (channel, places) in declared.channels.iter().zip(&self.places) {
             let is_same =
                 |other: u32| declared.channel(other).is_some_and(|of| of.topic == channel.topic);
-            if usage.labels.is_none() {
+            if places.labels.is_none() {
                 let same = self.labels.iter_mut().filter(|labels| is_same(labels.channel()));
                 same.for_each(TopicLabels::miss);
             }
-            if usage.numbers.is_none() {
+            if places.numbers.is_none() {
                 let same = self.numbers.iter_mut().filter(|numbers| is_same(numbers.channel()));
                 same.for_each(NumbersTaken::miss);
             }
@@ -290,7 +284,7 @@ impl Take<'_> {
         if let Some(known) = self.numbers.iter().position(is_same) {
             return Some(known);
         }
-        let (compiled, topic) = (self.number_reader.compiled(reader)?, topic(place)?);
+        let (compiled, topic) = (self.readers.numbers.compiled(reader)?, topic(place)?);
         let known = self.before.numbers.iter().find(|(of, _)| of == topic).map(|(_, known)| known);
         // Without knowledge of what was there before, nothing is known of all of it.
         let is_complete = known.is_some() || !self.before.topics.contains(topic);
@@ -365,77 +359,5 @@ impl Take<'_> {
             .skip(1)
             .find(|(index, (_, edges))| edges.iter().all(|edge| comes_again(*index, edge)))
             .map(|(_, (place, _))| *place)
-    }
-}
-
-/// Whether late subscribers of a channel get its last message: `/tf_static`, and what its
-/// publisher offered as transient-local. Not `/rosout`, which is a log: its last line is not in
-/// force until the next.
-fn is_latched(channel: &Channel) -> bool {
-    let topic = channel.topic.trim_start_matches('/');
-    if topic == "rosout" {
-        return false;
-    }
-    let is_static_tf = topic == "tf_static" || topic.ends_with("/tf_static");
-    let qos = &*channel.offered_qos_profiles;
-    // rosbag2 wrote the policy as a number before 2023: 1 is transient-local.
-    let is_transient_local = qos.lines().any(|line| {
-        let line = line.trim_start_matches(['-', ' ']);
-        matches!(
-            line.split_once(':').map(|(key, value)| (key.trim(), value.trim())),
-            Some(("durability", "1" | "transient_local"))
-        )
-    });
-    is_static_tf || is_transient_local
-}
-
-/// The spans of edges, found again by their frames.
-#[derive(Debug, Default)]
-struct Edges {
-    spans: Vec<EdgeSpan>,
-    places: HashMap<(Arc<str>, Arc<str>, bool), usize>,
-    /// How far a stamp lay from the time of recording, at most.
-    skew_ns: u64,
-}
-
-impl Edges {
-    fn of(spans: &[EdgeSpan], skew_ns: u64) -> Self {
-        let places = spans
-            .iter()
-            .enumerate()
-            .map(|(place, span)| ((span.parent.clone(), span.child.clone(), span.is_static), place))
-            .collect();
-        Self { spans: spans.to_vec(), places, skew_ns }
-    }
-
-    /// The place of an edge, a new one when it is new.
-    fn place(&mut self, parent: &str, child: &str, is_static: bool) -> usize {
-        // Old transform libraries write a leading slash; it is no part of the name.
-        let parent = parent.strip_prefix('/').unwrap_or(parent);
-        let child = child.strip_prefix('/').unwrap_or(child);
-        let key = (Arc::from(parent), Arc::from(child), is_static);
-        let next = self.spans.len();
-        let place = *self.places.entry(key.clone()).or_insert(next);
-        if place == next {
-            self.spans.push(EdgeSpan {
-                parent: key.0,
-                child: key.1,
-                is_static,
-                count: 0,
-                first: LogTime::MAX,
-                last: LogTime::ZERO,
-            });
-        }
-        place
-    }
-
-    /// Adds a sample of the edge at a place.
-    fn add(&mut self, place: usize, time: LogTime, log_time: LogTime) {
-        self.skew_ns = self.skew_ns.max(time.abs_diff_ns(log_time));
-        if let Some(span) = self.spans.get_mut(place) {
-            span.count += 1;
-            span.first = span.first.min(time);
-            span.last = span.last.max(time);
-        }
     }
 }

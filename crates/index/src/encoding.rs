@@ -33,7 +33,8 @@
 //!                           0, or 1, path, cells [ x near the one before it, y likewise ],
 //!                           0, or 1 and the drive ]
 //!
-//! in a sealed segment, what its tables hold is left out: times, zones and drives
+//! in a sealed segment, what its tables hold is left out: all of sightings behind is_complete and
+//! has_other_values, words, zones, cells behind their path, and drives
 //!
 //! flags         bits 0-1 compression (none, lz4, zstd), bits 2-3 and 5 verdict (intact,
 //!               unchecked, damaged, claimed, doubtful), bit 4 is_sorted,
@@ -65,7 +66,8 @@ use crate::{
 pub enum EntryForm {
     /// All of it.
     Whole,
-    /// Without the times of sightings, zones and drives: tables beside it hold these.
+    /// Without times, labels, words, zones, cells and drives: tables beside it hold these. Which
+    /// topics have any is in it.
     BesideTables,
 }
 
@@ -184,8 +186,10 @@ pub fn encode(entry: &BagEntry, sharing: &mut Sharing, form: EntryForm) -> Vec<u
     out.number(entry.words.len() as u64);
     for words in &entry.words {
         out.number(words.channel.into());
-        out.number(words.words.len() as u64);
-        words.words.iter().for_each(|word| out.number(sharing.text(word)));
+        if form == EntryForm::Whole {
+            out.number(words.words.len() as u64);
+            words.words.iter().for_each(|word| out.number(sharing.text(word)));
+        }
     }
     out.number(entry.numbers.len() as u64);
     for numbers in &entry.numbers {
@@ -202,29 +206,30 @@ fn encode_numbers(
 ) {
     out.number(numbers.channel.into());
     let is_whole = form == EntryForm::Whole;
-    let zones = if is_whole { numbers.zones.as_slice() } else { &[] };
-    out.number(zones.len() as u64);
-    for zone in zones {
-        out.number(sharing.text(&zone.path));
-        out.0.extend_from_slice(&zone.min.to_le_bytes());
-        out.0.extend_from_slice(&zone.max.to_le_bytes());
+    if is_whole {
+        out.number(numbers.zones.len() as u64);
+        for zone in &numbers.zones {
+            out.number(sharing.text(&zone.path));
+            out.0.extend_from_slice(&zone.min.to_le_bytes());
+            out.0.extend_from_slice(&zone.max.to_le_bytes());
+        }
     }
     out.number(numbers.cells.is_some().into());
     if let Some(cells) = &numbers.cells {
         out.number(sharing.text(&cells.path));
-        out.number(cells.cells.len() as u64);
+        let cells = if is_whole { cells.cells.as_slice() } else { &[] };
+        out.number(cells.len() as u64);
         let mut last = (0, 0);
-        for (x, y) in &cells.cells {
+        for (x, y) in cells {
             let wide = |part: i32| i64::from(part).cast_unsigned();
             out.near(wide(last.0), wide(*x));
             out.near(wide(last.1), wide(*y));
             last = (*x, *y);
         }
     }
-    let drive = numbers.drive.filter(|_| is_whole);
-    out.number(drive.is_some().into());
-    if let Some(drive) = drive {
-        out.0.extend_from_slice(&drive.to_bytes());
+    if is_whole {
+        out.number(numbers.drive.is_some().into());
+        out.0.extend(numbers.drive.iter().flat_map(Drive::to_bytes));
     }
 }
 
@@ -237,10 +242,11 @@ fn encode_sightings(
 ) {
     out.number(sightings.channel.into());
     out.number(u64::from(sightings.is_complete) | u64::from(sightings.has_other_values) << 1);
-    out.number(sightings.times.len() as u64);
-    if form == EntryForm::Whole {
-        encode_times(out, base, &sightings.times);
+    if form == EntryForm::BesideTables {
+        return;
     }
+    out.number(sightings.times.len() as u64);
+    encode_times(out, base, &sightings.times);
     out.number(sightings.labels.len() as u64);
     for (label, ordinals) in &sightings.labels {
         out.number(sharing.text(label));
@@ -396,13 +402,13 @@ pub fn decode(
     let words = (0..from.count()?)
         .map(|_| {
             let channel = channel(&mut from, declared)?;
-            let words =
-                (0..from.count()?).map(|_| shared.text(&mut from)).collect::<Result<_, _>>()?;
+            let n_words = if form == EntryForm::Whole { from.count()? } else { 0 };
+            let words = (0..n_words).map(|_| shared.text(&mut from)).collect::<Result<_, _>>()?;
             Ok(TopicWords { channel, words })
         })
         .collect::<Result<Vec<_>, CodecError>>()?;
     let numbers = (0..from.count()?)
-        .map(|_| decode_numbers(&mut from, declared, shared))
+        .map(|_| decode_numbers(&mut from, declared, shared, form))
         .collect::<Result<Vec<_>, CodecError>>()?;
     once_each(declared, sightings.iter().map(|of| of.channel))?;
     once_each(declared, words.iter().map(|of| of.channel))?;
@@ -445,9 +451,11 @@ fn decode_numbers(
     from: &mut Decoder<'_>,
     declared: &Declarations,
     shared: &Shared,
+    form: EntryForm,
 ) -> Result<TopicNumbers, CodecError> {
     let channel = channel(from, declared)?;
-    let zones = (0..from.count()?)
+    let is_whole = form == EntryForm::Whole;
+    let zones = (0..if is_whole { from.count()? } else { 0 })
         .map(|_| {
             let path = shared.text(from)?;
             let (min, max) = (from.fixed()?, from.fixed()?);
@@ -456,7 +464,7 @@ fn decode_numbers(
         .collect::<Result<Vec<_>, CodecError>>()?;
     let has_cells = from.number()? != 0;
     let cells = has_cells.then(|| decode_cells(from, shared)).transpose()?;
-    let has_drive = from.number()? != 0;
+    let has_drive = is_whole && from.number()? != 0;
     let drive = has_drive.then(|| from.fixed()).transpose()?;
     let drive = drive.map(|bytes| Drive::from_bytes(&bytes));
     Ok(TopicNumbers { channel, zones, cells, drive })
@@ -530,13 +538,12 @@ fn decode_sightings(
     let channel = channel(from, declared)?;
     let flags = from.number()?;
     let (is_complete, has_other_values) = (flags & 1 != 0, flags & 2 != 0);
-    let (n_times, times) = match form {
-        EntryForm::Whole => {
-            let n_times = from.count()?;
-            (n_times, decode_times(from, base, n_times)?)
-        }
-        EntryForm::BesideTables => (from.small("number of times")?, Vec::new()),
-    };
+    if form == EntryForm::BesideTables {
+        let (times, labels) = (Vec::new(), Vec::new());
+        return Ok(Sightings { channel, times, labels, is_complete, has_other_values });
+    }
+    let n_times = from.count()?;
+    let times = decode_times(from, base, n_times)?;
     let labels = (0..from.count()?)
         .map(|_| {
             let label = shared.text(from)?;

@@ -7,9 +7,12 @@
 
 mod build;
 mod cells;
+mod channel_plans;
 pub mod codec;
 mod definition;
 mod drive;
+mod edge_reader;
+mod edges;
 mod encoding;
 mod entry;
 mod error;
@@ -18,6 +21,7 @@ mod shared;
 mod sightings;
 mod take_labels;
 mod take_numbers;
+mod texts;
 mod topic_index;
 mod transforms;
 mod words;

@@ -22,8 +22,8 @@ pub enum SharedItem {
 /// The numbers of what was shared so far, while entries are encoded.
 #[derive(Debug, Default)]
 pub struct Sharing {
-    texts: HashMap<Arc<str>, u32>,
-    payloads: HashMap<Arc<[u8]>, u32>,
+    texts: HashMap<Arc<str>, u32, foldhash::fast::RandomState>,
+    payloads: HashMap<Arc<[u8]>, u32, foldhash::fast::RandomState>,
     fresh: Vec<SharedItem>,
 }
 
@@ -64,20 +64,22 @@ impl Sharing {
     }
 
     pub(crate) fn text(&mut self, text: &Arc<str>) -> u64 {
-        let next = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        let number = *self.texts.entry(text.clone()).or_insert(next);
-        if number == next {
-            self.fresh.push(SharedItem::Text(text.clone()));
+        if let Some(known) = self.texts.get(text) {
+            return (*known).into();
         }
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.insert(text.clone(), number);
+        self.fresh.push(SharedItem::Text(text.clone()));
         number.into()
     }
 
     pub(crate) fn payload(&mut self, payload: &Arc<[u8]>) -> u64 {
-        let next = u32::try_from(self.payloads.len()).unwrap_or(u32::MAX);
-        let number = *self.payloads.entry(payload.clone()).or_insert(next);
-        if number == next {
-            self.fresh.push(SharedItem::Payload(payload.clone()));
+        if let Some(known) = self.payloads.get(payload) {
+            return (*known).into();
         }
+        let number = u32::try_from(self.payloads.len()).unwrap_or(u32::MAX);
+        self.payloads.insert(payload.clone(), number);
+        self.fresh.push(SharedItem::Payload(payload.clone()));
         number.into()
     }
 }

@@ -15,6 +15,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use crate::{
     IndexedPaths, IndexedTypes, Sightings, TopicWords,
     definition::Definition,
+    texts::Texts,
     words::{MAX_WORD_BYTES, each_word},
 };
 
@@ -33,8 +34,6 @@ pub(crate) struct LabelReader {
     types: Arc<IndexedTypes>,
     library: Arc<Library>,
     plans: HashMap<Definition, Option<LabelPlan>>,
-    /// Labels and words that other bags have too.
-    known: HashMap<Box<str>, Arc<str>>,
 }
 
 /// How to take the labels out of the messages of one channel.
@@ -76,18 +75,6 @@ impl LabelReader {
         }
         let (key, library) = (Definition::of(channel, text), &self.library);
         self.plans.entry(key).or_insert_with_key(|key| compile(key, library, paths)).clone()
-    }
-
-    /// The shared text of a label or word.
-    fn shared(&mut self, label: &str) -> Arc<str> {
-        if let Some(known) = self.known.get(label) {
-            return known.clone();
-        }
-        let shared: Arc<str> = label.into();
-        if self.known.len() < MAX_LABELS + MAX_WORDS {
-            self.known.insert(label.into(), shared.clone());
-        }
-        shared
     }
 }
 
@@ -144,7 +131,7 @@ impl TopicLabels {
     /// Takes what a message names.
     pub(crate) fn take(
         &mut self,
-        reader: &mut LabelReader,
+        texts: &mut Texts,
         plan: &LabelPlan,
         log_time: LogTime,
         payload: &[u8],
@@ -157,7 +144,7 @@ impl TopicLabels {
         self.times.push(log_time);
         let outcome = plan.plan.run_limited(payload, DecodeLimits::NONE, |path, value| {
             let is_label = path < plan.n_labels;
-            self.value(reader, ordinal, &value, is_label);
+            self.value(texts, ordinal, &value, is_label);
         });
         self.is_complete &= outcome.is_ok();
         if outcome.is_err() {
@@ -165,7 +152,7 @@ impl TopicLabels {
         }
     }
 
-    fn value(&mut self, reader: &mut LabelReader, ordinal: u32, value: &Value<'_>, is_label: bool) {
+    fn value(&mut self, texts: &mut Texts, ordinal: u32, value: &Value<'_>, is_label: bool) {
         match value {
             Value::String(text) => {
                 // As the condition has it: any space in front, not only what JSON knows as such.
@@ -173,7 +160,7 @@ impl TopicLabels {
                 if start.starts_with('[') {
                     let mut has_others = false;
                     let mut item = |item: Item<'_>| match item {
-                        Item::Label(label) => self.name(reader, ordinal, label),
+                        Item::Label(label) => self.name(texts, ordinal, label),
                         Item::Other => has_others = true,
                     };
                     let mut json = serde_json::Deserializer::from_str(start);
@@ -183,28 +170,28 @@ impl TopicLabels {
                         // An escape stands for a letter that the words do not show.
                         let is_plain = listed.is_err() || !text.contains('\\');
                         self.words = self.words.take().filter(|_| is_plain);
-                        self.say(reader, text);
+                        self.say(texts, text);
                     }
                     if listed.is_ok() {
                         return;
                     }
                 }
                 if is_label {
-                    self.name(reader, ordinal, text);
+                    self.name(texts, ordinal, text);
                 } else {
                     self.has_other_values = true;
-                    self.say(reader, text);
+                    self.say(texts, text);
                 }
             }
             Value::Scalar(Scalar::I64(number)) if is_label => {
-                self.name(reader, ordinal, &number.to_string());
+                self.name(texts, ordinal, &number.to_string());
             }
             Value::Scalar(Scalar::U64(number)) if is_label => {
-                self.name(reader, ordinal, &number.to_string());
+                self.name(texts, ordinal, &number.to_string());
             }
             Value::List(list) => {
                 for item in &list.items {
-                    self.value(reader, ordinal, item, is_label);
+                    self.value(texts, ordinal, item, is_label);
                 }
             }
             Value::Absent => {}
@@ -216,14 +203,14 @@ impl TopicLabels {
     }
 
     /// Takes the words of free text.
-    fn say(&mut self, reader: &mut LabelReader, text: &str) {
+    fn say(&mut self, texts: &mut Texts, text: &str) {
         let Some(words) = &mut self.words else { return };
         let mut is_too_much = false;
         each_word(text, |word| {
             if word.len() > MAX_WORD_BYTES || words.len() >= MAX_WORDS {
                 is_too_much = true;
             } else if !words.contains(word) {
-                words.insert(reader.shared(word));
+                words.insert(texts.shared(word));
             }
         });
         if is_too_much {
@@ -237,7 +224,7 @@ impl TopicLabels {
         self.words = None;
     }
 
-    fn name(&mut self, reader: &mut LabelReader, ordinal: u32, label: &str) {
+    fn name(&mut self, texts: &mut Texts, ordinal: u32, label: &str) {
         if label.is_empty() {
             return;
         }
@@ -248,7 +235,7 @@ impl TopicLabels {
         } else if label.len() > MAX_LABEL_BYTES || self.labels.len() >= MAX_LABELS {
             self.is_complete = false;
         } else {
-            self.labels.insert(reader.shared(label), vec![ordinal]);
+            self.labels.insert(texts.shared(label), vec![ordinal]);
         }
     }
 

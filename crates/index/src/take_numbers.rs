@@ -224,11 +224,12 @@ impl NumbersTaken {
         let n_zones = self.zones.len();
         let (mut x, mut n_positions, mut at) = (None, 0u32, [f64::NAN; 3]);
         compiled.reader.read(payload, |path, value| match path.checked_sub(n_zones) {
-            None => match (self.zones.get_mut(path), numbers_of(&value)) {
-                (Some(span), Some(numbers)) => numbers.for_each(|number| span.add(number)),
-                (Some(span), None) => *span = Span::ALL,
-                (None, _) => {}
-            },
+            None => {
+                let Some(span) = self.zones.get_mut(path) else { return };
+                if !each_number(&value, |number| span.add(number)) {
+                    *span = Span::ALL;
+                }
+            }
             Some(part) => {
                 let number = value.as_f64().unwrap_or(f64::NAN);
                 if let Some(slot) = at.get_mut(part) {
@@ -294,11 +295,12 @@ impl NumbersTaken {
     }
 }
 
-/// The numbers of a value; `None` when it is something else too.
-fn numbers_of<'v>(value: &'v Value<'_>) -> Option<Box<dyn Iterator<Item = f64> + 'v>> {
+/// Hands out the numbers of a value; returns whether it is made of numbers alone.
+fn each_number(value: &Value<'_>, mut visit: impl FnMut(f64)) -> bool {
     match value {
-        Value::Scalar(scalar) => Some(Box::new(std::iter::once(scalar.as_f64()))),
-        Value::Primitives(numbers) => Some(Box::new(numbers.iter().map(Scalar::as_f64))),
-        _ => None,
+        Value::Scalar(scalar) => visit(scalar.as_f64()),
+        Value::Primitives(numbers) => numbers.iter().map(Scalar::as_f64).for_each(visit),
+        _ => return false,
     }
+    true
 }

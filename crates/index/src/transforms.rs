@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use ros2_memory_bag::Declarations;
-use ros2_memory_msg::{FieldPath, Library, Plan, PlanReader, Scalar, Value, canonical_type_name};
+use ros2_memory_msg::{FieldPath, Library, Plan, Scalar, Value, canonical_type_name};
 use ros2_memory_time::LogTime;
 
 use crate::definition::Definition;
@@ -48,7 +48,7 @@ pub enum TransformPart {
 
 /// How to take the transforms out of the messages of one channel.
 #[derive(Debug, Clone)]
-pub struct TransformPlan(Arc<Plan>, TransformPart);
+pub struct TransformPlan(pub(crate) Arc<Plan>, TransformPart);
 
 /// Makes plans for channels that carry transforms, one a definition.
 #[derive(Debug, Default)]
@@ -108,69 +108,6 @@ impl TransformReader {
     }
 }
 
-/// Reads the edges out of the messages of one channel, remembering those of the message before: a
-/// publisher most often sends the same frames again.
-#[derive(Debug)]
-pub(crate) struct EdgeReader {
-    reader: PlanReader,
-    /// What the caller made of each edge of the message before.
-    places: Vec<usize>,
-}
-
-impl EdgeReader {
-    /// A reader that remembers nothing yet; `plan` reads edges.
-    pub(crate) fn new(plan: &TransformPlan) -> Self {
-        Self { reader: PlanReader::new(Plan::clone(&plan.0)), places: Vec::new() }
-    }
-
-    /// Hands each edge of a message to `look_up`, which gives its place, and the place with the
-    /// time to `add`. Edges of the message before are not looked up again.
-    pub(crate) fn read<S>(
-        &mut self,
-        state: &mut S,
-        log_time: LogTime,
-        payload: &[u8],
-        look_up: impl Fn(&mut S, &str, &str) -> usize,
-        add: impl Fn(&mut S, usize, LogTime),
-    ) {
-        let Self { reader, places } = self;
-        let (mut sec, mut n_seen) = (0u64, 0);
-        let is_same = reader.numbers_of_same_texts(payload, |field, number| {
-            if field == 0 {
-                sec = whole_number(number);
-                return;
-            }
-            let stamp_ns = sec.saturating_mul(1_000_000_000).saturating_add(whole_number(number));
-            if let Some(place) = places.get(n_seen) {
-                add(state, *place, sample_time(LogTime::from_ns(stamp_ns), log_time));
-            }
-            n_seen += 1;
-        });
-        if is_same {
-            return;
-        }
-        places.clear();
-        let (mut nanosec, mut parent, mut n_fields) = (0u64, Cow::Borrowed(""), 0);
-        // What came before a fault counts.
-        let _outcome = reader.read(payload, |field, value| {
-            // A field that a message does without is not visited: that transform is none.
-            n_fields = if field == 0 { 1 } else { n_fields + 1 };
-            match (field, value) {
-                (0, value) => sec = whole(&value),
-                (1, value) => nanosec = whole(&value),
-                (2, Value::String(text)) => parent = text,
-                (3, Value::String(child)) if n_fields == 4 => {
-                    let stamp_ns = sec.saturating_mul(1_000_000_000).saturating_add(nanosec);
-                    let place = look_up(state, &parent, &child);
-                    add(state, place, sample_time(LogTime::from_ns(stamp_ns), log_time));
-                    places.push(place);
-                }
-                _ => {}
-            }
-        });
-    }
-}
-
 impl TransformPlan {
     /// Hands each transform of a message to `visit`, in the message's order.
     ///
@@ -217,7 +154,7 @@ fn compile(source: &Definition, library: &Library, part: TransformPart) -> Optio
 }
 
 /// A second or nanosecond; a negative one counts as 0, which no clock shows either.
-fn whole(value: &Value<'_>) -> u64 {
+pub(crate) fn whole(value: &Value<'_>) -> u64 {
     match value {
         Value::Scalar(number) => whole_number(*number),
         _ => 0,

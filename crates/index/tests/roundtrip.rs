@@ -233,10 +233,15 @@ fn one_a_topic<T>(all: Vec<T>, declared: &Declarations, channel: impl Fn(&T) -> 
 
 /// What is left of an entry of which tables hold the rest.
 fn beside_tables(mut entry: BagEntry) -> BagEntry {
-    entry.sightings.iter_mut().for_each(|of| of.times.clear());
+    for of in &mut entry.sightings {
+        of.times.clear();
+        of.labels.clear();
+    }
+    entry.words.iter_mut().for_each(|of| of.words.clear());
     for numbers in &mut entry.numbers {
         numbers.zones.clear();
         numbers.drive = None;
+        numbers.cells.iter_mut().for_each(|of| of.cells.clear());
     }
     entry
 }

@@ -2,6 +2,8 @@
 //!
 //! Source: the MCAP format specification, "Records".
 
+use std::borrow::Cow;
+
 use mcap::records::op;
 
 use crate::{Compression, DamageKind};
@@ -113,8 +115,8 @@ impl<'a> MessageRecord<'a> {
 #[derive(Debug)]
 pub(crate) struct SchemaRecord<'a> {
     pub(crate) id: u16,
-    pub(crate) name: String,
-    pub(crate) encoding: String,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) encoding: Cow<'a, str>,
     pub(crate) text: &'a [u8],
 }
 
@@ -123,8 +125,8 @@ impl<'a> SchemaRecord<'a> {
         let mut fields = Fields(body);
         Ok(Self {
             id: fields.u16()?,
-            name: fields.string()?,
-            encoding: fields.string()?,
+            name: fields.text()?,
+            encoding: fields.text()?,
             text: fields.bytes()?,
         })
     }
@@ -158,17 +160,17 @@ fn is_name(bytes: &[u8]) -> bool {
 
 /// A channel's fields, with the one metadata entry that matters here.
 #[derive(Debug)]
-pub(crate) struct ChannelRecord {
+pub(crate) struct ChannelRecord<'a> {
     pub(crate) id: u16,
     pub(crate) schema_id: u16,
-    pub(crate) topic: String,
-    pub(crate) message_encoding: String,
-    pub(crate) offered_qos_profiles: String,
+    pub(crate) topic: Cow<'a, str>,
+    pub(crate) message_encoding: Cow<'a, str>,
+    pub(crate) offered_qos_profiles: Cow<'a, str>,
 }
 
-impl ChannelRecord {
+impl<'a> ChannelRecord<'a> {
     /// Whether `body` is a channel, to the last byte.
-    pub(crate) fn is_exact(body: &[u8]) -> bool {
+    pub(crate) fn is_exact(body: &'a [u8]) -> bool {
         let mut fields = Fields(body);
         fields.u16().is_ok()
             && fields.u16().is_ok()
@@ -180,19 +182,19 @@ impl ChannelRecord {
     }
 
     /// A channel whose metadata is broken is one all the same, with what can be read of that.
-    pub(crate) fn parse(body: &[u8]) -> Result<Self, DamageKind> {
+    pub(crate) fn parse(body: &'a [u8]) -> Result<Self, DamageKind> {
         Self::parse_whole(body).map(|(channel, _)| channel)
     }
 
     /// The channel, and whether its metadata could be read to its end.
-    fn parse_whole(body: &[u8]) -> Result<(Self, bool), DamageKind> {
+    fn parse_whole(body: &'a [u8]) -> Result<(Self, bool), DamageKind> {
         let mut fields = Fields(body);
         let (id, schema_id) = (fields.u16()?, fields.u16()?);
-        let (topic, message_encoding) = (fields.string()?, fields.string()?);
+        let (topic, message_encoding) = (fields.text()?, fields.text()?);
         let stored = fields.bytes();
         let mut is_whole = stored.is_ok();
         let mut metadata = Fields(stored.unwrap_or(fields.0));
-        let mut offered_qos_profiles = String::new();
+        let mut offered_qos_profiles = Cow::Borrowed("");
         while !metadata.0.is_empty() {
             let (Ok(key), Ok(value)) = (metadata.bytes(), metadata.bytes()) else {
                 is_whole = false;
@@ -200,7 +202,7 @@ impl ChannelRecord {
             };
             is_whole &= is_text(key) && is_text(value);
             if key == b"offered_qos_profiles" {
-                offered_qos_profiles = String::from_utf8_lossy(value).into_owned();
+                offered_qos_profiles = String::from_utf8_lossy(value);
             }
         }
         Ok((Self { id, schema_id, topic, message_encoding, offered_qos_profiles }, is_whole))
@@ -311,7 +313,12 @@ impl<'a> Fields<'a> {
     }
 
     /// Text behind its length; bytes that are not UTF-8 become U+FFFD.
+    pub(super) fn text(&mut self) -> Result<Cow<'a, str>, DamageKind> {
+        self.bytes().map(String::from_utf8_lossy)
+    }
+
+    /// As [`Self::text`], of its own.
     pub(super) fn string(&mut self) -> Result<String, DamageKind> {
-        self.bytes().map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+        self.text().map(Cow::into_owned)
     }
 }

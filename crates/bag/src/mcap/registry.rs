@@ -1,4 +1,5 @@
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::Arc,
 };
@@ -20,6 +21,9 @@ pub(super) struct Registry {
     /// The schemas that bear the name which DDS gives to a type of ROS.
     dds: HashSet<u32>,
     earlier: Option<Earlier>,
+    /// What another file declares. The splits of a session declare the same in the same places,
+    /// and share one copy of it.
+    like: Arc<Declarations>,
 }
 
 /// Where each schema and channel was declared first.
@@ -44,6 +48,11 @@ impl Registry {
             registry.set_channel(channel.id, place(index));
         }
         registry
+    }
+
+    /// Takes copies from `like` where a declaration is the same as there.
+    pub(super) fn like(self, like: Arc<Declarations>) -> Self {
+        Self { like, ..self }
     }
 
     #[inline]
@@ -106,7 +115,7 @@ impl Registry {
             }
             opcode::SCHEMA => self.declare_schema(declared, SchemaRecord::parse(body)?),
             opcode::CHANNEL => {
-                return Ok(self.declare_channel(declared, ChannelRecord::parse(body)?));
+                return Ok(self.declare_channel(declared, &ChannelRecord::parse(body)?));
             }
             _ => {}
         }
@@ -118,25 +127,31 @@ impl Registry {
         if parsed.id == 0 {
             return;
         }
-        let ros_name = names::ros_type(&parsed.name);
+        let ros_name = names::ros_type(&parsed.name).map(Cow::Owned);
         let is_dds = ros_name.is_some();
         let name = ros_name.unwrap_or(parsed.name);
         let known = self.schemas.get(&parsed.id).copied();
-        let same = known.and_then(|place| declared.schemas.get(place as usize)).is_some_and(|k| {
-            *k.name == *name && *k.encoding == *parsed.encoding && *k.text == *parsed.text
-        });
+        let is_same = |of: &&Schema| {
+            of.id == parsed.id
+                && *of.name == *name
+                && *of.encoding == *parsed.encoding
+                && *of.text == *parsed.text
+        };
+        let same = known.and_then(|place| declared.schemas.get(place as usize));
+        let same = same.is_some_and(|of| is_same(&of));
         if is_dds {
             self.dds.extend(known.filter(|_| same));
         }
         if same {
             return;
         }
-        let schema = Schema {
+        let like = self.like.schemas.get(declared.schemas.len()).filter(is_same);
+        let schema = like.cloned().unwrap_or_else(|| Schema {
             id: parsed.id,
             name: name.into(),
             encoding: parsed.encoding.into(),
             text: parsed.text.into(),
-        };
+        });
         let earlier = known.and_then(|_| self.earlier(declared).schemas.get(&schema).copied());
         let place = earlier.unwrap_or_else(|| {
             let place = place(declared.schemas.len());
@@ -155,24 +170,33 @@ impl Registry {
     fn declare_channel(
         &mut self,
         declared: &mut Declarations,
-        parsed: ChannelRecord,
+        parsed: &ChannelRecord<'_>,
     ) -> Option<u16> {
         let schema = self.schemas.get(&parsed.schema_id).copied();
         let is_dds = schema.is_some_and(|place| self.dds.contains(&place));
         let ros_topic = names::ros_topic(&parsed.topic).filter(|_| is_dds);
-        let channel = Channel {
-            id: parsed.id,
-            topic: ros_topic.unwrap_or(&parsed.topic).into(),
-            schema,
-            message_encoding: parsed.message_encoding.into(),
-            offered_qos_profiles: Arc::from(parsed.offered_qos_profiles),
+        let topic = ros_topic.unwrap_or(&parsed.topic);
+        let is_same = |of: &&Channel| {
+            of.id == parsed.id
+                && *of.topic == *topic
+                && of.schema == schema
+                && *of.message_encoding == *parsed.message_encoding
+                && *of.offered_qos_profiles == *parsed.offered_qos_profiles
         };
         let known = self.channel(parsed.id).and_then(|place| declared.channel(place));
         let is_replaced = known.is_some();
-        if known == Some(&channel) {
+        if known.is_some_and(|known| is_same(&known)) {
             return None;
         }
         self.changes += 1;
+        let like = self.like.channels.get(declared.channels.len()).filter(is_same);
+        let channel = like.cloned().unwrap_or_else(|| Channel {
+            id: parsed.id,
+            topic: topic.into(),
+            schema,
+            message_encoding: (&*parsed.message_encoding).into(),
+            offered_qos_profiles: (&*parsed.offered_qos_profiles).into(),
+        });
         let earlier =
             if is_replaced { self.earlier(declared).channels.get(&channel).copied() } else { None };
         let place = earlier.unwrap_or_else(|| {

@@ -1,5 +1,7 @@
 //! The one pass over a file that finds out what it holds, believing no index.
 
+use std::sync::Arc;
+
 use ros2_memory_time::LogTime;
 
 use super::{
@@ -12,8 +14,8 @@ use super::{
     summary::{Footer, read_footer},
 };
 use crate::{
-    BagError, Contents, Damage, DamageKind, Ending, Losses, ReadOptions, Source, inflate::Inflater,
-    source::Window,
+    BagError, Contents, Damage, DamageKind, Declarations, Ending, Losses, ReadOptions, Source,
+    inflate::Inflater, source::Window,
 };
 
 /// Sees every message of a pass, in file order, once the bytes around it were checked.
@@ -114,7 +116,7 @@ pub fn scan_on(
         inflater: &mut buffers.inflater,
         inflated: &mut buffers.inflated,
         visitor,
-        registry: Registry::at_end_of(&known.declared),
+        registry: Registry::at_end_of(&known.declared).like(buffers.declared.clone()),
         has_chunks: known.chunks.iter().any(|chunk| !chunk.is_loose),
         has_loose: known.chunks.iter().any(|chunk| chunk.is_loose),
         span: known.time_span().map(|(first, last)| (first.as_ns(), last.as_ns())),
@@ -139,12 +141,21 @@ pub fn scan_on(
     }
     buffers.scratch = std::mem::take(&mut pass.scratch);
     buffers.window = pass.window.into_buffer();
-    result.map(|()| pass.contents)
+    result?;
+    let declared = &mut pass.contents.declared;
+    if **declared == *buffers.declared {
+        declared.clone_from(&buffers.declared);
+    } else {
+        buffers.declared.clone_from(declared);
+    }
+    Ok(pass.contents)
 }
 
-/// The buffers of a pass, kept from one file to the next.
+/// The buffers of a pass, kept from one file to the next, and what the last file declares: one
+/// that declares the same shares it.
 #[derive(Debug, Default)]
 pub struct ScanBuffers {
+    declared: Arc<Declarations>,
     window: Vec<u8>,
     inflated: Vec<u8>,
     scratch: Vec<u8>,

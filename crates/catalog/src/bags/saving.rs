@@ -12,7 +12,7 @@ use crate::{
     CatalogError, Store,
     disk::MAX_NUMBER,
     log::LogEntry,
-    segment::{Dead, Segment, rows::RowFlags, sealed::SegmentWriter},
+    segment::{Dead, Segment, rows::RowFlags, sealed::SegmentWriter, whole::WholeEntries},
     store::Tail,
 };
 
@@ -214,8 +214,10 @@ impl Bags {
             let first = |(segment, row, _): &(&Arc<Segment>, u32, bool)| {
                 segment.row(*row).map(|row| row.first)
             };
+            let whole: HashMap<u64, WholeEntries<'_>> =
+                small.iter().map(|segment| (segment.number, WholeEntries::of(segment))).collect();
             for together in rows.chunk_by(|a, b| first(a) == first(b)) {
-                n_left_out += write_together(writer, together)?;
+                n_left_out += write_together(writer, &whole, together)?;
             }
             Ok(())
         })?;
@@ -228,11 +230,13 @@ impl Bags {
 /// Writes bags that start together, by path; returns how many could not be read.
 fn write_together(
     writer: &mut SegmentWriter,
+    whole: &HashMap<u64, WholeEntries<'_>>,
     together: &[(&Arc<Segment>, u32, bool)],
 ) -> std::io::Result<usize> {
     let mut entries = Vec::with_capacity(together.len());
     for (segment, row, is_gone) in together {
-        match segment.whole_entry(*row) {
+        let Some(whole) = whole.get(&segment.number) else { continue };
+        match whole.entry(*row) {
             Ok(entry) => entries.push((entry, *is_gone)),
             // Its file, when it is there, is found to be unknown at the next full look.
             Err(reason) => tracing::warn!(segment = segment.number, row, reason, "left out"),

@@ -14,6 +14,7 @@ pub(crate) mod rows_with;
 pub(crate) mod sealed;
 pub(crate) mod summary;
 pub(crate) mod tables;
+pub(crate) mod whole;
 
 use std::{
     fs::File,
@@ -24,7 +25,7 @@ use std::{
 
 use roaring::RoaringBitmap;
 use ros2_memory_bag::{ContentMark, FileIdentity};
-use ros2_memory_index::{BagEntry, DriveRules, EntryForm, Shared, Zone, decode, decode_identity};
+use ros2_memory_index::{BagEntry, DriveRules, EntryForm, Shared, decode, decode_identity};
 
 use self::{
     building::Building,
@@ -32,7 +33,7 @@ use self::{
     index::SegmentIndex,
     rows::{Row, RowFlags},
     summary::{Summary, Summing},
-    tables::{Column, DriveRecord, Table, zones},
+    tables::Table,
 };
 
 /// Where the file of a bag lies, which version of it is known, and its mark.
@@ -133,7 +134,7 @@ impl Segment {
     }
 
     /// The entry of a bag: from memory, or read from the file and decoded, without what the tables
-    /// hold: the times of sightings, zones and drives.
+    /// hold: times, labels, words, zones, cells and drives.
     ///
     /// # Errors
     ///
@@ -152,47 +153,6 @@ impl Segment {
         let declared = self.index.declared.get(declared as usize).ok_or("no such declarations")?;
         let entry = decode(payload, declared, shared, EntryForm::BesideTables);
         entry.map(Arc::new).map_err(|error| error.to_string())
-    }
-
-    /// The entry of a bag with all that belongs to it.
-    ///
-    /// # Errors
-    ///
-    /// In words, why it cannot be read.
-    pub(crate) fn whole_entry(&self, number: u32) -> Result<Arc<BagEntry>, String> {
-        let entry = self.entry(number)?;
-        if let Source::Memory(_) = &self.entries {
-            return Ok(entry);
-        }
-        let mut entry = Arc::unwrap_or_clone(entry);
-        let declared = entry.contents.declared.clone();
-        let first = self.row(number).map(|row| row.first).unwrap_or_default();
-        let topic = |channel: u32| declared.channel(channel).map(|channel| &channel.topic);
-        for sightings in &mut entry.sightings {
-            let mut postings = self.index.postings.iter();
-            let of_topic = postings.find(|of| topic(sightings.channel) == Some(&of.topic));
-            sightings.times = of_topic.map_or_else(Vec::new, |of| of.times_of(number, first));
-        }
-        for numbers in &mut entry.numbers {
-            let of_topic =
-                |table: &&Table| topic(numbers.channel).is_some_and(|topic| *topic == table.topic);
-            for table in self.index.tables.iter().filter(of_topic) {
-                let records = self.records(table, number..number + 1)?;
-                match &table.column {
-                    Column::Zone(path) => {
-                        numbers.zones.extend(
-                            zones(&records)
-                                .filter(|(min, _)| !min.is_nan())
-                                .map(|(min, max)| Zone { path: path.clone(), min, max }),
-                        );
-                    }
-                    Column::Drive => {
-                        numbers.drive = DriveRecord::all(&records).find_map(|of| of.drive);
-                    }
-                }
-            }
-        }
-        Ok(Arc::new(entry))
     }
 
     /// The records of some rows in a table of this segment.

@@ -10,6 +10,8 @@ use ros2_memory_index::{
 };
 use ros2_memory_time::LogTime;
 
+use super::whole::Labels;
+
 /// The posting lists of one topic: for each label the messages that name it.
 ///
 /// Messages are numbered over the whole segment, bag after bag in the order of its rows; their
@@ -122,6 +124,27 @@ impl TopicPostings {
     pub(crate) fn row_from(&self, label: &RoaringBitmap, from_row: u32) -> Option<u32> {
         let start = self.base.get(from_row as usize).copied().unwrap_or(self.n_messages());
         self.row_of(label.range(start..).next()?)
+    }
+
+    /// For each row its labels, with the ordinals of the messages that name them.
+    pub(crate) fn by_row(&self, n_rows: usize) -> Vec<Labels> {
+        let mut rows: Vec<Labels> = vec![Vec::new(); n_rows];
+        for (label, numbers) in &self.labels {
+            // Numbers ascend, and so do the rows that hold them.
+            let mut row = 0u32;
+            for number in numbers {
+                while self.of_row(row).end <= number && (row as usize) < n_rows {
+                    row += 1;
+                }
+                let Some(of_row) = rows.get_mut(row as usize) else { break };
+                let ordinal = number.saturating_sub(self.of_row(row).start);
+                match of_row.last_mut().filter(|(last, _)| Arc::ptr_eq(last, label)) {
+                    Some((_, ordinals)) => ordinals.push(ordinal),
+                    None => of_row.push((label.clone(), vec![ordinal])),
+                }
+            }
+        }
+        rows
     }
 
     pub(crate) fn encode(&self, out: &mut Encoder) {

@@ -53,6 +53,11 @@ impl RowsWithWords {
         &self.known - may_hold
     }
 
+    /// The words of each row.
+    pub(crate) fn by_row(&self, n_rows: usize) -> Vec<Vec<Arc<str>>> {
+        by_row(self.words.iter(), n_rows)
+    }
+
     pub(crate) fn encode(&self, out: &mut Encoder) {
         out.bytes(self.topic.as_bytes());
         out.number(self.words.len() as u64);
@@ -115,6 +120,11 @@ impl RowsWithCells {
         &self.known - near
     }
 
+    /// The cells of each row.
+    pub(crate) fn by_row(&self, n_rows: usize) -> Vec<Vec<Cell>> {
+        by_row(self.cells.iter(), n_rows)
+    }
+
     pub(crate) fn encode(&self, out: &mut Encoder) {
         out.bytes(self.topic.as_bytes());
         out.bytes(self.path.as_bytes());
@@ -137,4 +147,20 @@ impl RowsWithCells {
             .collect::<Result<_, CodecError>>()?;
         Ok(Self { topic, path, cells, known: decode_list(from.bytes()?)? })
     }
+}
+
+/// What each row holds, in the order of `all`.
+fn by_row<'a, T: Clone + 'a>(
+    all: impl Iterator<Item = (&'a T, &'a RoaringBitmap)>,
+    n_rows: usize,
+) -> Vec<Vec<T>> {
+    let mut held: Vec<Vec<T>> = vec![Vec::new(); n_rows];
+    for (item, rows) in all {
+        for row in rows {
+            if let Some(of_row) = held.get_mut(row as usize) {
+                of_row.push(item.clone());
+            }
+        }
+    }
+    held
 }
