@@ -54,6 +54,8 @@ pub struct Source {
     path: PathBuf,
     identity: FileIdentity,
     map: Option<Mmap>,
+    /// All bytes of a small file that is read in one go.
+    held: Option<Vec<u8>>,
     inflated: Option<Arc<Inflated>>,
 }
 
@@ -98,7 +100,7 @@ impl Source {
         } else {
             None
         };
-        Ok(Self { file, path: path.to_owned(), identity, map: None, inflated })
+        Ok(Self { file, path: path.to_owned(), identity, map: None, held: None, inflated })
     }
 
     /// Maps the file when the options allow it and it is large. Only for files whose writer has
@@ -110,6 +112,30 @@ impl Source {
         } else if options.mapping && self.map.is_none() && self.len() >= MAP_FROM_BYTES {
             self.map = mapping::map(&self.file).ok();
         }
+    }
+
+    /// Reads a small file as a whole into `buffer`: then nothing of it is read a second time. A
+    /// larger or compressed one is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`BagError::Io`] when reading fails.
+    pub(crate) fn hold(&mut self, mut buffer: Vec<u8>) -> Result<(), BagError> {
+        let len = match usize::try_from(self.len()) {
+            Ok(len) if self.len() < MAP_FROM_BYTES && self.inflated.is_none() => len,
+            _ => return Ok(()),
+        };
+        // The bytes of the file before are overwritten, and not zeroed first.
+        buffer.truncate(len);
+        buffer.resize(len, 0);
+        self.read_stored_at(&mut buffer, 0)?;
+        self.held = Some(buffer);
+        Ok(())
+    }
+
+    /// The buffer that the file was read into.
+    pub(crate) fn into_buffer(self) -> Vec<u8> {
+        self.held.unwrap_or_default()
     }
 
     /// The file's size when it was opened; of a compressed file what it inflates to.
@@ -137,11 +163,11 @@ impl Source {
         self.identity
     }
 
-    /// All bytes, when the file is mapped or inflated into memory.
+    /// All bytes, when the file is mapped, read as a whole or inflated into memory.
     pub fn mapped(&self) -> Option<&[u8]> {
         match &self.inflated {
             Some(inflated) => inflated.mapped(),
-            None => self.map.as_deref(),
+            None => self.map.as_deref().or(self.held.as_deref()),
         }
     }
 
@@ -220,6 +246,12 @@ impl Source {
     }
 
     fn read_stored_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), BagError> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let held = self.held.as_ref().and_then(|held| held.get(start..)?.get(..buffer.len()));
+        if let Some(held) = held {
+            buffer.copy_from_slice(held);
+            return Ok(());
+        }
         self.file.read_exact_at(buffer, offset).map_err(|source| BagError::Io {
             action: "read",
             source,

@@ -12,7 +12,7 @@ use ros2_memory_index::{BagEntry, DriveRules, IndexedMark, IndexedTypes};
 use self::copies::{Content, Copies};
 use crate::{
     Loaded,
-    path_key::{PathKey, bytes_of},
+    path_key::{PathMap, bytes_of},
     segment::{Dead, Segment, summary::Summary},
     snapshot::Shown,
 };
@@ -58,7 +58,7 @@ pub(crate) struct Bags {
     gone: Vec<Arc<BagEntry>>,
     /// Where every bag is whose file exists. Filled when the folder is looked through for the
     /// first time: an answer from the catalog alone does not need it.
-    files: Option<HashMap<PathKey, File>>,
+    files: Option<PathMap<File>>,
     /// What is known by its size and mark, wherever it lies: a file that is moved, copied or back
     /// from a disk that was away is the same bag.
     copies: Copies,

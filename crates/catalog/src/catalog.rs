@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     CatalogError, IndexProgress, RefreshReport, Settings, Snapshot, Store, catalog_place,
-    refresh::Known, watch::watch,
+    refresh::Known, watch::FolderWatch,
 };
 
 /// How long a change may be waited for before the folder is looked through: writers change a
@@ -239,15 +239,12 @@ fn open_known(mut settings: Settings) -> Result<Known, CatalogError> {
 }
 
 fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings) {
+    let waking = shared.clone();
     let mut watcher = None;
-    let mut was_watch_tried = false;
+    if settings.watch {
+        watcher = FolderWatch::new(move || waking.want_refresh());
+    }
     loop {
-        // Not before the folder exists, and once: where there are no events, there will be none.
-        if settings.watch && !was_watch_tried && settings.bag_dir.is_dir() {
-            let waking = shared.clone();
-            watcher = watch(&settings.bag_dir, move || waking.want_refresh());
-            was_watch_tried = true;
-        }
         {
             let mut state = shared.lock();
             (state.is_wanted, state.is_looking) = (false, true);
@@ -259,16 +256,30 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
         let report = catch_unwind(look).unwrap_or_default();
         let took = began.elapsed();
         let other_writer = known.other_writer();
+        let has_new_folders = watcher.as_mut().is_some_and(|watch| watch.watch(known.folders()));
         let mut state = shared.lock();
+        // Between being listed and being watched, something may have come into a new folder.
+        state.is_wanted |= has_new_folders && state.refreshes > 0;
         state.other_writer = other_writer;
         state.is_looking = false;
         state.refreshes += 1;
         state.refreshed_at = Some(Instant::now());
         state.last_report = report;
         shared.changed.notify_all();
+        drop(state);
         if report.indexed + report.vanished > 0 {
             tracing::debug!(?report, "looked through the bag directory");
         }
+        let mut show = |snapshot| shared.lock().snapshot = Arc::new(snapshot);
+        let is_needed = || {
+            let state = shared.lock();
+            state.is_stopping || state.is_wanted
+        };
+        let tidy = AssertUnwindSafe(|| known.merge(&mut show, &is_needed));
+        if catch_unwind(tidy).is_err() {
+            tracing::error!("segments of the catalog could not be merged");
+        }
+        let state = shared.lock();
         let (mut state, _) = shared
             .changed
             .wait_timeout_while(state, settings.refresh, |state| {

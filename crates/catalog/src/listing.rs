@@ -8,7 +8,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use ros2_memory_bag::{Discovery, FileIdentity, FoundFolder};
+use ros2_memory_bag::{FileIdentity, FoundFolder};
 
 /// Files are looked at in rotation: all of them within so many looks, and at least so many a time.
 const ROUNDS: usize = 12;
@@ -22,24 +22,27 @@ const CLOCK_STEP_NS: i64 = 2_000_000_000;
 /// A directory as it was listed.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
+    root: PathBuf,
     folders: Vec<FoundFolder>,
-    files: Vec<(PathBuf, FileIdentity)>,
+    /// By their paths from the root.
+    files: Vec<(Arc<Path>, FileIdentity)>,
     /// The file that is looked at next.
     next: usize,
 }
 
 impl Listing {
-    /// What was just found; the times of the folders are those from before.
-    pub(crate) fn of(discovery: &Discovery) -> Self {
-        Self {
-            folders: discovery.folders.clone(),
-            files: discovery
-                .files
-                .iter()
-                .map(|file| (file.path.to_path_buf(), file.identity))
-                .collect(),
-            next: 0,
-        }
+    /// What was just found under `root`; the times of the folders are those from before.
+    pub(crate) fn of(
+        root: &Path,
+        folders: &[FoundFolder],
+        files: Vec<(Arc<Path>, FileIdentity)>,
+    ) -> Self {
+        Self { root: root.to_owned(), folders: folders.to_vec(), files, next: 0 }
+    }
+
+    /// The folders that were listed.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|folder| folder.path.as_path())
     }
 
     /// The files that are known to have changed, as far as this look shows: folders every time,
@@ -59,11 +62,12 @@ impl Listing {
             if !turn.contains(&place) && known.mtime_ns < lately {
                 continue;
             }
-            let metadata = fs::symlink_metadata(&*path).ok().filter(fs::Metadata::is_file)?;
+            let metadata = fs::symlink_metadata(self.root.join(&**path));
+            let metadata = metadata.ok().filter(fs::Metadata::is_file)?;
             let identity = FileIdentity::of(&metadata);
             if identity != *known {
                 *known = identity;
-                changed.push((Arc::from(path.as_path()), identity));
+                changed.push((path.clone(), identity));
             }
         }
         Some(changed)

@@ -1,10 +1,14 @@
 use std::{
     borrow::Borrow,
+    collections::HashMap,
     hash::{Hash, Hasher},
     os::unix::ffi::OsStrExt,
     path::Path,
     sync::Arc,
 };
+
+/// A map by paths.
+pub(crate) type PathMap<T> = HashMap<PathKey, T, foldhash::fast::RandomState>;
 
 /// A path as the key of a map, compared and hashed as its bytes: paths by themselves are compared
 /// component by component, which takes ten times as long, and tens of thousands are looked up each

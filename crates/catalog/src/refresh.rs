@@ -17,11 +17,7 @@ use ros2_memory_bag::{BagError, FileIdentity, discover};
 use ros2_memory_index::{BagEntry, Indexer};
 
 use crate::{
-    Settings, Snapshot, Store,
-    bags::Bags,
-    listing::Listing,
-    path_key::{PathKey, bytes_of},
-    snapshot::Given,
+    Settings, Snapshot, Store, bags::Bags, listing::Listing, path_key::bytes_of, snapshot::Given,
 };
 
 /// A file without its ending counts as still being written for this long after its last change.
@@ -35,7 +31,7 @@ const MANY: usize = 64;
 /// So many bags are handed on together, since handing on wakes a thread.
 const BATCH: usize = 16;
 /// So many batches may wait to be taken in.
-const WAITING: usize = 16;
+const WAITING: usize = 48;
 
 /// How far indexing has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +108,11 @@ impl Known {
         (is_on_disk && !self.store.is_writer()).then(|| self.store.writer_pid())
     }
 
+    /// The folders that were listed.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.listing.folders()
+    }
+
     /// Whether any bag is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.bags.n_bags() == 0
@@ -149,18 +150,23 @@ impl Known {
             show(self.snapshot(None));
             return report;
         }
-        self.listing = Listing::of(&discovery);
-        let found: HashMap<PathKey, FileIdentity> = discovery
+        self.bags.look_up_files();
+        // As the paths that are known, each once. They come in the order of their bytes.
+        let found: Vec<(Arc<Path>, FileIdentity)> = discovery
             .files
             .iter()
-            .map(|file| (relative(&root, &file.path).into(), file.identity))
+            .map(|file| (self.bags.path(relative(&root, &file.path)), file.identity))
             .collect();
+        self.listing = Listing::of(&root, &discovery.folders, found.clone());
         // What lies in a folder that cannot be listed has not gone.
         let hidden: Vec<&Path> =
             discovery.rejected.iter().map(|of| relative(&root, &of.path)).collect();
         report.vanished = self.bags.drop_vanished(&found, &hidden);
         self.refused.retain(|path, (identity, _)| {
-            identity.is_some() && found.get(bytes_of(path)).copied() == *identity
+            let is_path = |(of, _): &(Arc<Path>, FileIdentity)| bytes_of(of).cmp(bytes_of(path));
+            let place = found.binary_search_by(is_path).ok();
+            let now = place.and_then(|place| found.get(place)).map(|(_, identity)| *identity);
+            identity.is_some() && now == *identity
         });
         for rejected in discovery.rejected {
             let path = relative(&root, &rejected.path).to_owned();
@@ -168,11 +174,11 @@ impl Known {
         }
         let mut work: Vec<(Arc<Path>, FileIdentity)> = found
             .iter()
-            .filter(|(PathKey(path), identity)| {
-                let is_known = self.bags.knows(path, **identity, &self.settings.indexed);
+            .filter(|(path, identity)| {
+                let is_known = self.bags.knows(path, *identity, &self.settings.indexed);
                 !is_known && !self.refused.contains_key(&**path)
             })
-            .map(|(PathKey(path), identity)| (path.clone(), *identity))
+            .cloned()
             .collect();
         // Newest first, so that questions about the recent past are answered soonest.
         work.sort_by(|a, b| (b.1.mtime_ns, &b.0).cmp(&(a.1.mtime_ns, &a.0)));
@@ -191,7 +197,6 @@ impl Known {
             show(self.snapshot(None));
             self.shown_refused = Some(report.refused);
         }
-        self.merge(show, stop);
         report
     }
 
@@ -202,13 +207,11 @@ impl Known {
         show: &mut dyn FnMut(Snapshot),
         stop: &(dyn Fn() -> bool + Sync),
     ) -> RefreshReport {
-        let root = self.settings.bag_dir.clone();
         let mut work: Vec<(Arc<Path>, FileIdentity)> = Vec::new();
         for (path, identity) in changed {
-            let path: Arc<Path> = relative(&root, path).into();
-            self.refused.remove(&*path);
-            if !self.bags.knows(&path, *identity, &self.settings.indexed) {
-                work.push((path, *identity));
+            self.refused.remove(&**path);
+            if !self.bags.knows(path, *identity, &self.settings.indexed) {
+                work.push((path.clone(), *identity));
             }
         }
         let indexed =
@@ -218,7 +221,6 @@ impl Known {
         if indexed > 0 {
             show(self.snapshot(None));
         }
-        self.merge(show, stop);
         self.shown_refused = Some(self.refused.len());
         let (known, refused) = (self.bags.n_bags(), self.refused.len());
         RefreshReport { indexed, vanished: 0, refused, known }
@@ -326,8 +328,8 @@ impl Known {
     }
 
     /// Merges small segments, when nothing else is left to be done: answers are the same, and come
-    /// sooner.
-    fn merge(&mut self, show: &mut dyn FnMut(Snapshot), stop: &(dyn Fn() -> bool + Sync)) {
+    /// sooner. `stop` may end it between two of them.
+    pub(crate) fn merge(&mut self, show: &mut dyn FnMut(Snapshot), stop: &dyn Fn() -> bool) {
         let mut has_merged = false;
         while !stop() {
             match self.bags.merge(&mut self.store, &is_settled(SystemTime::now())) {

@@ -79,6 +79,9 @@ impl Indexer {
                 && known.identity.may_have_grown_into(&source.identity())
                 && source.content_mark(end).is_ok_and(|mark| mark == known.mark)
         });
+        if known.is_none() {
+            self.buffers.hold(&mut source)?;
+        }
         let (mut contents, mut take) = self.pass(&mut source, options, known)?;
         if known.is_some() && !contents.damage.is_empty() {
             // What is searched for behind a break depends on all that the file has.
@@ -91,10 +94,13 @@ impl Indexer {
         let numbers = numbers.into_iter().filter_map(NumbersTaken::finish).collect();
         let (edges, transform_skew_ns) = (edges.spans, edges.skew_ns);
         let indexed = self.mark(&contents.declared);
+        let mark = source.content_mark(contents.read_to(source.len()))?;
+        let identity = source.identity();
+        self.buffers.take_back(source);
         Ok(BagEntry {
             path: path.clone(),
-            identity: source.identity(),
-            mark: source.content_mark(contents.read_to(source.len()))?,
+            identity,
+            mark,
             contents: Arc::new(contents),
             latched,
             edges,

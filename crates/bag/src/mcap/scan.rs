@@ -162,6 +162,25 @@ pub struct ScanBuffers {
     inflater: Inflater,
 }
 
+impl ScanBuffers {
+    /// Reads a small file as a whole, into a buffer that is kept, before [`scan`] goes over it.
+    ///
+    /// # Errors
+    ///
+    /// [`BagError::Io`] when reading fails.
+    pub fn hold(&mut self, source: &mut Source) -> Result<(), BagError> {
+        source.hold(std::mem::take(&mut self.window))
+    }
+
+    /// Takes back the buffer that a file was read into.
+    pub fn take_back(&mut self, source: Source) {
+        let buffer = source.into_buffer();
+        if buffer.capacity() > self.window.capacity() {
+            self.window = buffer;
+        }
+    }
+}
+
 /// What a pass knows on its way through a file.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that was seen on the way")]
 pub(super) struct Pass<'p> {

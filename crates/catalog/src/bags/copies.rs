@@ -35,7 +35,7 @@ impl Content {
 /// How many files there are of each content, and where one is known of which none is there.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    known: HashMap<Content, Known>,
+    known: HashMap<Content, Known, foldhash::fast::RandomState>,
 }
 
 #[derive(Debug, Default)]

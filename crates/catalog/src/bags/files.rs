@@ -1,7 +1,8 @@
 //! Bags that come, change, move and go.
 
-use std::{collections::HashMap, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
+use foldhash::fast::RandomState;
 use ros2_memory_bag::{Contents, FileIdentity};
 use ros2_memory_index::BagEntry;
 
@@ -10,23 +11,37 @@ use super::{
     copies::{Content, Copies},
 };
 use crate::{
-    path_key::{PathKey, bytes_of},
+    path_key::{PathKey, PathMap, bytes_of},
     segment::Dead,
 };
 
 impl Bags {
-    /// Takes note of the bags whose files are gone; returns how many there are. What lies under a
-    /// `hidden` path is not gone.
+    /// The one copy of a path, where a bag is known there.
+    pub(crate) fn path(&self, path: &Path) -> Arc<Path> {
+        let known = self.files.as_ref().and_then(|files| files.get_key_value(bytes_of(path)));
+        known.map_or_else(|| path.into(), |(known, _)| known.0.clone())
+    }
+
+    /// Takes note of the bags whose files are gone; returns how many there are. What was `found`
+    /// is in the order of the paths' bytes; what lies under a `hidden` path is not gone.
     pub(crate) fn drop_vanished(
         &mut self,
-        found: &HashMap<PathKey, FileIdentity>,
+        found: &[(Arc<Path>, FileIdentity)],
         hidden: &[&Path],
     ) -> usize {
         self.look_up_files();
-        let files = self.files.iter().flatten();
+        let Some(files) = &self.files else { return 0 };
+        if found.iter().filter(|(path, _)| files.contains_key(bytes_of(path))).count()
+            == files.len()
+        {
+            return 0;
+        }
+        let is_found = |path: &PathKey| {
+            found.binary_search_by(|(of, _)| bytes_of(of).cmp(bytes_of(&path.0))).is_ok()
+        };
         let vanished: Vec<Arc<Path>> = files
-            .map(|(path, _)| path)
-            .filter(|path| !found.contains_key(*path))
+            .keys()
+            .filter(|path| !is_found(path))
             .filter(|path| !hidden.iter().any(|hidden| path.0.starts_with(hidden)))
             .map(|path| path.0.clone())
             .collect();
@@ -146,7 +161,7 @@ impl Bags {
         if self.files.is_some() {
             return;
         }
-        let mut files: HashMap<PathKey, File> = HashMap::with_capacity(self.n_bags());
+        let mut files = PathMap::with_capacity_and_hasher(self.n_bags(), RandomState::default());
         let mut copies = Copies::default();
         let mut lost = Vec::new();
         let mut know = |path: PathKey, file: File| {

@@ -153,8 +153,9 @@ impl Open {
 
     /// As a look through the folder finds it: files of these entries, and no others.
     fn reconcile(&mut self, present: &Held) {
-        let found =
-            present.values().map(|entry| (PathKey(entry.path.clone()), entry.identity)).collect();
+        let mut found: Vec<(Arc<Path>, FileIdentity)> =
+            present.values().map(|entry| (entry.path.clone(), entry.identity)).collect();
+        found.sort_by(|(a, _), (b, _)| bytes_of(a).cmp(bytes_of(b)));
         self.bags.drop_vanished(&found, &[]);
         for entry in present.values() {
             let is_known = |file: &File| file.identity == entry.identity;
