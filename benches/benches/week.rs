@@ -17,7 +17,7 @@ use std::{
 
 use ros2_memory_benches::{
     Data, Opened, Outcome, Spread, Taken, Watch, arguments, ask, files_under, given_folder,
-    inflate_and_check, last_with_label, spread_of, summaries,
+    inflate_and_check, last_with_label, peer_above, spread_of, summaries,
 };
 use ros2_memory_index::DriveRules;
 use ros2_memory_query::{CallContext, Memory};
@@ -26,6 +26,7 @@ use ros2_memory_time::{LogTime, TimeRange};
 const LOOKUPS: usize = 1_000;
 const CALLS: usize = 200;
 const STARTS: usize = 9;
+const MERGE_LIMIT: Duration = Duration::from_secs(600);
 const IDLE: Duration = Duration::from_secs(16);
 /// No two poses are farther apart in time.
 const STEP_S: f64 = 0.1;
@@ -148,6 +149,11 @@ fn first_index(bags: &Path, files: &[PathBuf], catalog: &Path) -> Outcome<()> {
     );
     println!("{:<58} {:>12}", "inflated, MB", bytes / 1_000_000);
     println!("{:<58} {:>12}", "most memory while indexing, MB", resident_mb("VmHWM:"));
+    let watch = Watch::start();
+    if !memory.catalog().wait_until_tidy(MERGE_LIMIT) {
+        return Err("segments were not merged within ten minutes".into());
+    }
+    row("small segments merged behind that", watch.taken());
     drop(memory);
     let size: u64 = fs::read_dir(catalog)?
         .flatten()
@@ -159,11 +165,19 @@ fn first_index(bags: &Path, files: &[PathBuf], catalog: &Path) -> Outcome<()> {
 }
 
 fn inflate_by_two(files: &[PathBuf]) -> Outcome<u64> {
+    by_two(files, inflate_and_check)
+}
+
+/// The sum of what two threads find, each in one half of the files.
+fn by_two<T: std::ops::Add<Output = T> + Send>(
+    files: &[PathBuf],
+    count: impl Fn(&[PathBuf]) -> Outcome<T> + Sync,
+) -> Outcome<T> {
     let (first, second) = files.split_at(files.len() / 2);
     thread::scope(|scope| {
-        let other = scope.spawn(|| inflate_and_check(first));
-        let bytes = inflate_and_check(second)?;
-        Ok(bytes + other.join().map_err(|_panic| "a thread panicked")??)
+        let other = scope.spawn(|| count(first));
+        let counted = count(second)?;
+        Ok(counted + other.join().map_err(|_panic| "a thread panicked")??)
     })
 }
 
@@ -238,8 +252,18 @@ fn last_seen(memory: &Memory, truth: &LastSeen) -> Outcome<()> {
             ask(memory, "last_seen", &arguments)?;
             Ok(watch.taken())
         })?;
-        spread(&format!("last_seen, whole answer, {what}"), &call);
+        spread(&format!("last_seen, whole answer, {what}, again and again"), &call);
     }
+    // In turn, so that what one call has read does not help the next.
+    let mut in_turn = by_time.iter().cycle();
+    let call = spread_of(CALLS, || -> Outcome<Taken> {
+        let (label, _) = in_turn.next().ok_or("no labels")?;
+        let arguments = arguments(&serde_json::json!({"label": label}).to_string())?;
+        let watch = Watch::start();
+        ask(memory, "last_seen", &arguments)?;
+        Ok(watch.taken())
+    })?;
+    spread("last_seen, whole answer, one label after the other", &call);
     Ok(())
 }
 
@@ -374,6 +398,10 @@ fn peer(files: &[PathBuf]) -> Outcome<()> {
     let found = last_with_label(files, "never seen by anybody")?;
     assert_eq!(found, None);
     row("peer: backwards through everything, absent, one thread", watch.taken());
+    let watch = Watch::start();
+    let n_above = by_two(files, |files| peer_above(files, "/odom", 1e6))?;
+    assert_eq!(n_above, 0);
+    row("peer: a number that is not indexed, decoded, two threads", watch.taken());
     Ok(())
 }
 

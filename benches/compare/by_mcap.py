@@ -8,6 +8,7 @@ from typing import Any
 from mcap.reader import make_reader
 
 from .questions import (
+    DETECTIONS,
     FAR_M,
     LABEL_TOPICS,
     ODOMETRY,
@@ -15,6 +16,7 @@ from .questions import (
     Pose,
     Span,
     distance_m,
+    is_far,
     labels_in,
     pose_in,
 )
@@ -79,4 +81,8 @@ def peer(name: str, factory: Callable[[], Any], newest_first: list[Span]) -> Pee
         found = newest([ODOMETRY], lambda _, ros: ros.pose.pose.position.x > FAR_M, 2**63)
         return found and found[0]
 
-    return Peer(name, last_seen, pose_at, lambda: distance_m(poses()), last_far)
+    def last_far_seen() -> int | None:
+        found = newest([DETECTIONS], lambda _, ros: is_far(ros), 2**63)
+        return found and found[0]
+
+    return Peer(name, last_seen, pose_at, lambda: distance_m(poses()), last_far, last_far_seen)

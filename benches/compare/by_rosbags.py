@@ -3,7 +3,7 @@
 One store of types serves all files, since parsing the definitions anew takes longest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from rosbags.rosbag2 import Reader
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from .questions import (
+    DETECTIONS,
     FAR_M,
     LABEL_TOPICS,
     ODOMETRY,
@@ -19,6 +20,7 @@ from .questions import (
     Pose,
     Span,
     distance_m,
+    is_far,
     labels_in,
     pose_in,
 )
@@ -79,14 +81,21 @@ def peer(newest_first: list[Span]) -> Peer:
             for connection, ns, data in raw(span.path, [ODOMETRY]):
                 yield str(span.path.parent), pose_in(ns, decode(connection, data))
 
-    def last_far() -> int | None:
+    def last(topic: str, is_match: Callable[[Any], bool]) -> int | None:
         last = None
         for span in newest_first:
             if last is not None and span.end_ns <= last:
                 break
-            for connection, ns, data in raw(span.path, [ODOMETRY]):
-                if decode(connection, data).pose.pose.position.x > FAR_M:
+            for connection, ns, data in raw(span.path, [topic]):
+                if is_match(decode(connection, data)):
                     last = max(last or 0, ns)
         return last
 
-    return Peer("rosbags", last_seen, pose_at, lambda: distance_m(poses()), last_far)
+    return Peer(
+        "rosbags",
+        last_seen,
+        pose_at,
+        lambda: distance_m(poses()),
+        lambda: last(ODOMETRY, lambda message: message.pose.pose.position.x > FAR_M),
+        lambda: last(DETECTIONS, is_far),
+    )

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from .pipe import Server
-from .questions import FAR_M, ODOMETRY, Peer, Pose
+from .questions import DETECTIONS, FAR_M, ODOMETRY, Peer, Pose
 
 NAME = "ros2-memory"
 
@@ -68,9 +68,17 @@ def peer(server: Server, start_ns: int, end_ns: int) -> Peer:
         reply = server.ask("trajectory_summary", start=str(start_ns), end=str(end_ns))
         return reply["distance_m"]
 
-    def last_far() -> int | None:
-        condition = {"condition_type": "above", "value": FAR_M, "field": "pose.pose.position.x"}
-        reply = server.ask("find_last_match", topic=ODOMETRY, **condition)
+    def last_above(topic: str, field: str) -> int | None:
+        condition = {"condition_type": "above", "value": FAR_M, "field": field}
+        reply = server.ask("find_last_match", topic=topic, **condition)
         return reply and int(reply["timestamp_ns"])
 
-    return Peer(f"{NAME}, MCP over stdio", last_seen, pose_at, distance_m, last_far)
+    return Peer(
+        f"{NAME}, MCP over stdio",
+        last_seen,
+        pose_at,
+        distance_m,
+        # Neither field is one whose numbers are indexed.
+        lambda: last_above(ODOMETRY, "pose.pose.position.x"),
+        lambda: last_above(DETECTIONS, "detections[].point.x"),
+    )

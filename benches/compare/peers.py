@@ -12,8 +12,15 @@ from .table import LOADING, SIZE, Table, size_kb
 MOST_FILES = 1000
 
 
-def open_peers(table: Table, stack: contextlib.ExitStack, bags: Path, scratch: Path) -> list[Peer]:
-    """The peers that can be opened, with a row each for what they need before they can answer."""
+def open_peers(
+    table: Table,
+    stack: contextlib.ExitStack,
+    bags: Path,
+    scratch: Path,
+    wanted: list[str] | None = None,
+) -> list[Peer]:
+    """The peers that are wanted, or all, and can be opened, with a row each for what they need
+    before they can answer."""
     files, peers = files_under(bags), []
     by_rosbags: Any = None
 
@@ -65,6 +72,8 @@ def open_peers(table: Table, stack: contextlib.ExitStack, bags: Path, scratch: P
         ("mcap-mcp-server", lambda: server("mcap_mcp_server")),
         ("rosbag-mcp", lambda: server("rosbag_mcp")),
     ]:
+        if wanted is not None and not any(name.lower() in who.lower() for name in wanted):
+            continue
         try:
             opened()
         except Exception as error:

@@ -16,7 +16,7 @@ LABEL_TOPICS = [SCENE, DETECTIONS]
 # The program's defaults for data.jitter_m and data.max_speed_mps.
 JITTER_M = 0.0
 MAX_SPEED_MPS = 20.0
-# The robot never was so far out.
+# The robot never was so far out, nor anything that it saw.
 FAR_M = 1e6
 
 
@@ -50,6 +50,7 @@ class Peer(NamedTuple):
     pose_at: Callable[[int], Pose | None] | None = None
     distance_m: Callable[[], float] | None = None
     last_far: Callable[[], int | None] | None = None
+    last_far_seen: Callable[[], int | None] | None = None
     # How coarse its times are.
     resolution_ns: int = 1
     # Answers `pose_at` with the nearest message, be it later.
@@ -65,6 +66,10 @@ def labels_in(topic: str, message: Any) -> set[str]:
     if topic == SCENE:
         return set(json.loads(message.data))
     return {detection.label for detection in message.detections}
+
+
+def is_far(detections: Any) -> bool:
+    return any(detection.point.x > FAR_M for detection in detections.detections)
 
 
 def pose_in(ns: int, message: Any) -> Pose:

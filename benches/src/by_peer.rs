@@ -58,6 +58,35 @@ pub fn peer_fields(files: &[PathBuf], checks_crc: bool) -> Outcome<Seen> {
     Ok(seen)
 }
 
+/// How many messages of a topic of odometry lie at a larger x: one file after the other, messages
+/// of other topics passed over, those of this one decoded as a whole.
+///
+/// # Errors
+///
+/// When a file cannot be read, or a message does not fit its type.
+pub fn peer_above(files: &[PathBuf], topic: &str, x_m: f64) -> Outcome<usize> {
+    let mut n_above = 0;
+    let mut bytes = Vec::new();
+    for file in files {
+        read_into(&mut bytes, file)?;
+        let mut wanted = None;
+        for message in peer_stream(&bytes, false)? {
+            let message = message?;
+            let id = message.channel.id;
+            // Compared by name once in a file, not for each message.
+            if wanted.is_none() && message.channel.topic == topic {
+                wanted = Some(id);
+            }
+            if wanted == Some(id) {
+                let odometry: Odometry = decode(&message.data)?;
+                let [x, ..] = odometry.pose.position;
+                n_above += usize::from(x > x_m);
+            }
+        }
+    }
+    Ok(n_above)
+}
+
 impl Kind {
     fn of(schema: &mcap::Schema<'_>) -> Self {
         match schema.name.as_str() {

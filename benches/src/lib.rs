@@ -18,7 +18,7 @@ pub mod typed;
 mod walk;
 
 pub use big::big_bag;
-pub use by_peer::peer_fields;
+pub use by_peer::{peer_above, peer_fields};
 pub use by_plan::{scan_fields, scan_messages, timeline_fields};
 pub use data::{Data, GIVEN_FOLDER, HOUR_S, START_NS, files_under, given_folder, parts_of};
 pub use median::{Spread, Taken, Watch, spread_of};

@@ -49,6 +49,17 @@ pub struct ChunkBuffer {
     stored: Vec<u8>,
     inflated: Vec<u8>,
     inflater: Inflater,
+    /// Which chunk was inflated into it last.
+    holds: Option<InflatedChunk>,
+}
+
+/// A chunk of one version of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InflatedChunk {
+    file: FileIdentity,
+    offset: u64,
+    len: u64,
+    crc: u32,
 }
 
 /// Buffers between two questions. A decompressor takes longer to make than a small chunk takes to
@@ -60,10 +71,17 @@ const MAX_SPARE: usize = 8;
 const MAX_SPARE_BYTES: usize = 4 << 20;
 
 impl ChunkBuffer {
-    /// A buffer that somebody kept, or a new one.
-    pub(crate) fn spare() -> Self {
+    /// A buffer that somebody kept, or a new one; the one that holds the chunk, when there is one:
+    /// one question most often leads to others about the same moment.
+    pub(crate) fn spare_for(chunk: Option<InflatedChunk>) -> Self {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
-        spare.pop().unwrap_or_default()
+        let held = chunk.and_then(|chunk| spare.iter().position(|of| of.holds == Some(chunk)));
+        match held {
+            Some(place) => spare.remove(place),
+            // What was kept longest is asked for least.
+            None if !spare.is_empty() => spare.remove(0),
+            None => Self::default(),
+        }
     }
 
     /// Keeps the buffer for the next question, unless there are enough or it is large.
@@ -123,7 +141,7 @@ impl Bag {
     /// chunks that declare one are read, and those that are said to hold no message, since no
     /// question would.
     fn proves_declarations(&self, mut declared: HashSet<u16>) -> bool {
-        let mut buffer = ChunkBuffer::spare();
+        let mut buffer = ChunkBuffer::spare_for(None);
         let is_proven = self.contents.chunks.iter().all(|chunk| {
             let ids: Vec<u16> = chunk
                 .channels
@@ -221,7 +239,12 @@ impl Bag {
                 return Err(damaged(DamageKind::ChunkTooLarge { declared, limit }));
             }
         };
-        let ChunkBuffer { stored, inflated, inflater } = buffer;
+        let key = self.inflated_chunk(chunk);
+        let ChunkBuffer { stored, inflated, inflater, holds } = buffer;
+        if key.is_some() && *holds == key {
+            return Ok(inflated);
+        }
+        *holds = None;
         let stored = self.source.read(chunk.offset, stored_len, stored)?;
         let bytes = if chunk.compression == Compression::None {
             stored
@@ -241,7 +264,18 @@ impl Bag {
         if is_claimed {
             check_claim(&self.contents.declared, chunk, bytes).map_err(damaged)?;
         }
+        *holds = key;
         Ok(bytes)
+    }
+
+    /// What a buffer that holds this chunk is known by; `None` for one that is to be read each
+    /// time, or is not inflated at all.
+    pub(crate) fn inflated_chunk(&self, chunk: &Chunk) -> Option<InflatedChunk> {
+        let is_kept = chunk.compression != Compression::None
+            && !self.options.verify_always
+            && self.contents.is_closed();
+        let Chunk { offset, len, crc, .. } = *chunk;
+        is_kept.then(|| InflatedChunk { file: self.source.identity(), offset, len, crc })
     }
 
     /// The messages in a chunk's bytes, in file order. Messages that cannot be served (of no

@@ -177,7 +177,8 @@ enum Target {
 struct Cursor {
     part: u32,
     bag: Option<Arc<Bag>>,
-    buffer: ChunkBuffer,
+    /// `None` before its first chunk.
+    buffer: Option<ChunkBuffer>,
     chunk: u32,
     /// The wanted messages in the timeline's direction.
     messages: Vec<Listed>,
@@ -295,7 +296,7 @@ impl<'s> Timeline<'s> {
         let listed = cursor.messages.get(cursor.next.checked_sub(1)?)?;
         let bag = cursor.bag.as_ref()?;
         let chunk = bag.contents().chunks.get(cursor.chunk as usize)?;
-        let bytes = cursor.buffer.held(bag.source(), chunk)?;
+        let bytes = cursor.buffer.as_ref()?.held(bag.source(), chunk)?;
         let end = listed.payload_at.checked_add(listed.payload_len)?;
         Some(Message {
             part: cursor.part as usize,
@@ -349,7 +350,7 @@ impl<'s> Timeline<'s> {
 
     fn open_chunk(&mut self, number: u32, index: u32) {
         let slot = self.idle.pop().unwrap_or_else(|| {
-            self.cursors.push(Cursor { buffer: ChunkBuffer::spare(), ..Cursor::default() });
+            self.cursors.push(Cursor::default());
             self.cursors.len() - 1
         });
         let filled = self.fill(slot, number, index);
@@ -391,7 +392,9 @@ impl<'s> Timeline<'s> {
         cursor.chunk = index;
         cursor.next = 0;
         cursor.messages.clear();
-        let bytes = bag.chunk_bytes(chunk, &mut cursor.buffer)?;
+        let buffer =
+            cursor.buffer.get_or_insert_with(|| ChunkBuffer::spare_for(bag.inflated_chunk(chunk)));
+        let bytes = bag.chunk_bytes(chunk, buffer)?;
         self.report.chunks_read += 1;
         self.report.chunk_bytes += chunk.len;
         let ranks: Vec<Option<u32>> =
@@ -476,7 +479,7 @@ impl<'s> Timeline<'s> {
 impl Drop for Timeline<'_> {
     fn drop(&mut self) {
         for cursor in self.cursors.drain(..) {
-            cursor.buffer.keep_as_spare();
+            cursor.buffer.into_iter().for_each(ChunkBuffer::keep_as_spare);
         }
     }
 }

@@ -52,6 +52,8 @@ struct State {
     is_wanted: bool,
     /// Whether a look through the folder has begun and not ended.
     is_looking: bool,
+    /// Whether nothing is left to be merged since the last look.
+    is_tidy: bool,
     is_stopping: bool,
 }
 
@@ -96,6 +98,7 @@ impl Catalog {
                 other_writer: None,
                 is_wanted: true,
                 is_looking: false,
+                is_tidy: false,
                 is_stopping: false,
             }),
             changed: Condvar::new(),
@@ -136,6 +139,12 @@ impl Catalog {
     /// Waits for the first look through the folder, at most `limit`; returns whether it ended.
     pub fn wait_until_indexed(&self, limit: Duration) -> bool {
         self.wait(self.shared.lock(), limit, |state| state.refreshes > 0).refreshes > 0
+    }
+
+    /// Waits until the folder was looked through and small segments of the catalog were merged, at
+    /// most `limit`; returns whether they were. Answers are the same before, and come later.
+    pub fn wait_until_tidy(&self, limit: Duration) -> bool {
+        self.wait(self.shared.lock(), limit, |state| state.is_tidy).is_tidy
     }
 
     /// Looks through the folder now and waits for the end of it, at most `limit`.
@@ -247,7 +256,7 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
     loop {
         {
             let mut state = shared.lock();
-            (state.is_wanted, state.is_looking) = (false, true);
+            (state.is_wanted, state.is_looking, state.is_tidy) = (false, true, false);
         }
         let began = Instant::now();
         let mut show = |snapshot| shared.lock().snapshot = Arc::new(snapshot);
@@ -279,7 +288,9 @@ fn keep_up_to_date(shared: &Arc<Shared>, known: &mut Known, settings: &Settings)
         if catch_unwind(tidy).is_err() {
             tracing::error!("segments of the catalog could not be merged");
         }
-        let state = shared.lock();
+        let mut state = shared.lock();
+        state.is_tidy = !state.is_wanted;
+        shared.changed.notify_all();
         let (mut state, _) = shared
             .changed
             .wait_timeout_while(state, settings.refresh, |state| {

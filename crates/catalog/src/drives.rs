@@ -1,8 +1,9 @@
 //! How far the robot drove, out of sums that the catalog holds.
 
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{ops::Range, sync::Arc};
 
-use ros2_memory_index::{Drive, DriveRules, Pose, Step};
+use ros2_memory_bag::Declarations;
+use ros2_memory_index::{Drive, DriveRules, IndexedMark, Pose, Step};
 use ros2_memory_time::{LogTime, TimeRange};
 
 use crate::{
@@ -76,7 +77,6 @@ impl Snapshot {
         if self.indexed.rules != rules {
             return None;
         }
-        let stops = self.stops(topic, range);
         let tables: Vec<Option<&Table>> = self
             .parts
             .iter()
@@ -87,8 +87,11 @@ impl Snapshot {
                 })
             })
             .collect();
-        let legs = self.by_sums(&stops, &tables, rules);
-        Some(legs.unwrap_or_else(|| self.one_by_one(&stops, &tables)))
+        let legs = self.by_sums(&self.stretches(topic, range), &tables, rules);
+        Some(legs.unwrap_or_else(|| {
+            let stops: Vec<Stop> = self.stops(topic, range).collect();
+            self.one_by_one(&stops, &tables)
+        }))
     }
 
     /// Points of a leg from which a shape can be chosen: at most about `max`.
@@ -117,26 +120,53 @@ impl Snapshot {
         points
     }
 
-    fn stops(&self, topic: &TopicSummary, range: TimeRange) -> Vec<Stop> {
-        let mut marks = HashMap::new();
-        let places = self.bags_touching(&[topic], range);
+    /// The bags on the way, in their order.
+    fn stops(&self, topic: &TopicSummary, range: TimeRange) -> impl Iterator<Item = Stop> {
+        // Most bags of a history declare the same.
+        let mut last_mark: Option<(*const Declarations, IndexedMark)> = None;
         let shared = self.shared_times();
-        let stop = |place: u32| {
-            let (part, row, _) = self.at(place)?;
+        let (start, end) = self.reach(range);
+        self.having(&[topic], start..end).filter_map(move |place| {
+            let (part, row, run, (first, last)) = self.stop_at(place)?;
+            if !range.touches(first, last) {
+                return None;
+            }
             let segment = &self.parts.get(part)?.segment;
             let of = segment.row(row)?;
             let declared = segment.index.declared.get(of.declared as usize)?;
-            let mark =
-                *marks.entry(Arc::as_ptr(declared)).or_insert_with(|| self.indexed.mark(declared));
-            let run = self.run_of(place)?;
-            let mut others = shared.get(run as usize)?.iter();
-            let is_whole = range.contains(of.first)
-                && range.contains(of.last)
-                && mark == of.indexed
-                && !others.any(|(first, last)| of.first <= *last && *first <= of.last);
+            let mark = match last_mark {
+                Some((known, mark)) if known == Arc::as_ptr(declared) => mark,
+                _ => self.indexed.mark(declared),
+            };
+            last_mark = Some((Arc::as_ptr(declared), mark));
+            let is_alone = shared
+                .get(run as usize)?
+                .iter()
+                .all(|(other_first, other_last)| first > *other_last || *other_first > last);
+            let is_whole =
+                range.contains(first) && range.contains(last) && mark == of.indexed && is_alone;
             Some(Stop { place, part, row, run, is_whole })
-        };
-        places.into_iter().filter_map(stop).collect()
+        })
+    }
+
+    /// The first and last of bags that follow each other in a segment and can be summed up
+    /// together; a bag that cannot is alone.
+    fn stretches(&self, topic: &TopicSummary, range: TimeRange) -> Vec<(Stop, Stop)> {
+        let mut stretches: Vec<(Stop, Stop)> = Vec::new();
+        for stop in self.stops(topic, range) {
+            match stretches.last_mut() {
+                Some((_, last))
+                    if last.is_whole
+                        && stop.is_whole
+                        && last.part == stop.part
+                        && self.has_no_dead(stop.part, last.row, stop.row) =>
+                {
+                    *last = stop;
+                }
+                _ => stretches.push((stop, stop)),
+            }
+        }
+        stretches
     }
 
     /// For each session the times of others that recorded meanwhile. Of these one is followed to
@@ -165,17 +195,13 @@ impl Snapshot {
     /// By differences of running sums; `None` where these break off.
     fn by_sums(
         &self,
-        stops: &[Stop],
+        stretches: &[(Stop, Stop)],
         tables: &[Option<&Table>],
         rules: DriveRules,
     ) -> Option<Vec<Leg>> {
         let mut legs: Vec<Leg> = Vec::new();
         let mut last_time: Option<LogTime> = None;
-        let follows = |a: &Stop, b: &Stop| {
-            a.is_whole && b.is_whole && a.part == b.part && self.has_no_dead(a.part, a.row, b.row)
-        };
-        for stops in stops.chunk_by(follows) {
-            let (first, last) = stops.first().zip(stops.last())?;
+        for (first, last) in stretches {
             let (leg, span) = if first.is_whole {
                 let leg = self.sum(first, last, *tables.get(first.part)?, rules)?;
                 let span = (leg.first.0.time, leg.last.0.time);

@@ -1,6 +1,10 @@
 //! Which messages name a label, answered from the posting lists alone.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use roaring::RoaringBitmap;
 use ros2_memory_time::{LogTime, TimeRange};
@@ -26,6 +30,9 @@ pub enum Wanted {
     /// Not this.
     Not(Box<Wanted>),
 }
+
+/// See [`Snapshot::lists_by_label`].
+pub(crate) type ListsByLabel = HashMap<Arc<str>, Vec<(u32, u32)>, foldhash::fast::RandomState>;
 
 /// A message that names what was wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +113,44 @@ impl Snapshot {
 
     /// The newest message in a range that names a label, by the posting lists alone.
     pub fn last_sighting(&self, label: &str, range: TimeRange) -> Option<Sighting> {
-        self.sightings_back(&Wanted::Label(label.into()), &[], range).next()
+        let lists: Vec<(List<'_>, LogTime)> = self
+            .lists_by_label()
+            .get(label)?
+            .iter()
+            .filter_map(|(part, topic)| {
+                let part = self.parts.get(*part as usize)?;
+                let postings = part.segment.index.postings.get(*topic as usize)?;
+                let numbers = Cow::Borrowed(postings.labels.get(label)?);
+                let latest = part.segment.index.latest_so_far.last().copied().unwrap_or_default();
+                Some((List { part, postings, numbers }, latest))
+            })
+            .collect();
+        // Most often the segment that ends last has it, and no other needs to be looked at.
+        let end = lists.iter().map(|(_, latest)| *latest).max()?;
+        let newest =
+            lists.iter().filter(|(_, latest)| *latest == end).map(|(list, _)| list.clone());
+        let found = SightingsBack::new(newest.collect(), range).next();
+        let reached = found.as_ref().map_or(LogTime::ZERO, |found| found.time);
+        if found.is_some() && lists.iter().all(|(_, latest)| *latest == end || *latest < reached) {
+            return found;
+        }
+        let rest = lists.into_iter().filter(|(_, latest)| *latest >= reached).map(|(list, _)| list);
+        SightingsBack::new(rest.collect(), range).next()
+    }
+
+    /// For each label the posting lists that have it: segment, and place among its topics.
+    fn lists_by_label(&self) -> &ListsByLabel {
+        self.lists_by_label.get_or_init(|| {
+            let mut lists = ListsByLabel::default();
+            for (part, of) in (0u32..).zip(&self.parts) {
+                for (topic, postings) in (0u32..).zip(&of.segment.index.postings) {
+                    for label in postings.labels.keys() {
+                        lists.entry(label.clone()).or_default().push((part, topic));
+                    }
+                }
+            }
+            lists
+        })
     }
 
     /// The messages in a range that name what is wanted, the newest first. With `topics` only

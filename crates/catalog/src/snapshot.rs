@@ -22,6 +22,7 @@ use crate::{
         rows::{RowFlags, latest_so_far},
         summary::Summary,
     },
+    sightings::ListsByLabel,
 };
 
 mod joining;
@@ -58,6 +59,8 @@ pub struct Snapshot {
     damaged: Vec<Arc<BagEntry>>,
     /// The names of all labels, in byte order; put together when they are first asked for.
     pub(crate) labels: OnceLock<Vec<Arc<str>>>,
+    /// Put together when a label is first asked for.
+    pub(crate) lists_by_label: OnceLock<ListsByLabel>,
     /// How often an entry could not be read.
     n_unreadable: AtomicU64,
 }
@@ -211,6 +214,7 @@ impl Snapshot {
             edges: join_edges(summaries()),
             damaged: summaries().flat_map(|summary| &summary.damaged).cloned().collect(),
             labels: OnceLock::new(),
+            lists_by_label: OnceLock::new(),
             n_unreadable: AtomicU64::new(0),
             parts: segments
                 .into_iter()
@@ -373,11 +377,11 @@ impl Snapshot {
     }
 
     /// The bags with messages of one of `topics`, by place, out of some places.
-    pub fn having(
-        &self,
+    pub fn having<'s>(
+        &'s self,
         topics: &[&TopicSummary],
         places: std::ops::Range<u32>,
-    ) -> impl DoubleEndedIterator<Item = u32> {
+    ) -> impl DoubleEndedIterator<Item = u32> + use<'s> {
         let wanted: Vec<bool> = self
             .sets
             .iter()
@@ -394,6 +398,12 @@ impl Snapshot {
     pub(crate) fn at(&self, place: u32) -> Option<(usize, u32, &[Arc<str>])> {
         let of = self.places.get(place as usize)?;
         Some((of.part as usize, of.row, self.sets.get(of.set as usize)?))
+    }
+
+    /// The part, the row, the session and the time of the bag at a place.
+    pub(crate) fn stop_at(&self, place: u32) -> Option<(usize, u32, u32, (LogTime, LogTime))> {
+        let of = self.places.get(place as usize)?;
+        Some((of.part as usize, of.row, of.run, (of.first, of.last)))
     }
 
     /// The places between which all bags lie that may touch a range: bags are numbered by start

@@ -6,7 +6,7 @@ use std::{
     io::Write,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use ros2_memory_bag::Declarations;
@@ -23,6 +23,7 @@ use crate::{
         Dead, Segment,
         entries::header,
         naming::Naming,
+        open_all::open_all,
         order,
         sealed::{self, SegmentWriter},
         whole::WholeEntries,
@@ -242,8 +243,10 @@ impl Store {
             add(&mut writer)?;
             writer.finish()?;
             let file = open_regular(&path)?;
-            sealed::open(file, number, declared)
-                .map_err(|unread| std::io::Error::other(unread.to_string()))
+            let share = Mutex::new(std::mem::take(declared));
+            let segment = sealed::open(file, number, &share);
+            *declared = share.into_inner().unwrap_or_else(PoisonError::into_inner);
+            segment.map_err(|unread| std::io::Error::other(unread.to_string()))
         };
         let segment = match write() {
             Ok(segment) => segment,
@@ -353,20 +356,19 @@ fn read(dir: &Path) -> (Manifest, Loaded) {
         loaded.is_cut_off = unread.may_pass();
         Manifest::default()
     });
-    manifest.sealed.retain(|number| {
-        let opened = open_regular(&segment_path(dir, *number))
-            .map_err(|error| Unread::of(&error))
-            .and_then(|file| sealed::open(file, *number, &mut loaded.declared));
-        match opened {
-            Ok(segment) => {
-                loaded.segments.push(Arc::new(segment));
-                true
-            }
-            Err(unread) => {
-                loaded.damage = Some(format!("segment {number} cannot be read: {unread}"));
-                unread.may_pass()
-            }
+    let (opened, declared) = open_all(dir, &manifest.sealed);
+    loaded.declared = declared;
+    let mut opened = opened.into_iter();
+    manifest.sealed.retain(|number| match opened.next() {
+        Some(Ok(segment)) => {
+            loaded.segments.push(Arc::new(segment));
+            true
         }
+        Some(Err(unread)) => {
+            loaded.damage = Some(format!("segment {number} cannot be read: {unread}"));
+            unread.may_pass()
+        }
+        None => unreachable!("each segment was opened, or it is known why not"),
     });
     if let Some(number) = manifest.log {
         match read_regular(&segment_path(dir, number)).map_err(|error| Unread::of(&error)) {

@@ -8,6 +8,7 @@ mod columns;
 pub(crate) mod entries;
 pub(crate) mod index;
 pub(crate) mod naming;
+pub(crate) mod open_all;
 pub(crate) mod postings;
 pub(crate) mod rows;
 pub(crate) mod rows_with;

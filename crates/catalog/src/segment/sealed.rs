@@ -15,7 +15,7 @@ use std::{
     fs::File,
     io::{BufWriter, Write},
     os::unix::fs::FileExt,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use ros2_memory_bag::Declarations;
@@ -110,7 +110,7 @@ impl SegmentWriter {
 pub(crate) fn open(
     file: File,
     number: u64,
-    share: &mut HashSet<Arc<Declarations>>,
+    share: &Mutex<HashSet<Arc<Declarations>>>,
 ) -> Result<Segment, Unread> {
     let not_now = |error: std::io::Error| Unread::NotNow(error.to_string());
     let damaged = |words: &str| Unread::Damaged(words.to_owned());
@@ -141,9 +141,13 @@ pub(crate) fn open(
     let Some((Kind::Index, payload)) = entry(&bytes) else {
         return Err(damaged("its index is damaged"));
     };
-    let mut tables = |from: &mut Decoder<'_>| {
+    let tables = |from: &mut Decoder<'_>| {
         let declared = (0..from.count()?)
-            .map(|_| Ok(one_of(share, decode_declarations(from.bytes()?)?)))
+            .map(|_| {
+                let declared = decode_declarations(from.bytes()?)?;
+                let mut share = share.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(one_of(&mut share, declared))
+            })
             .collect::<Result<_, CodecError>>()?;
         let mut shared = Shared::default();
         for _ in 0..from.count()? {

@@ -9,6 +9,7 @@ use super::LabelSummary;
 use crate::{segment::postings::TopicPostings, snapshot::Part};
 
 /// The messages of one topic in one segment that name what is wanted.
+#[derive(Clone)]
 pub(super) struct List<'s> {
     pub(super) part: &'s Part,
     pub(super) postings: &'s TopicPostings,

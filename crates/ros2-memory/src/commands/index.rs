@@ -7,6 +7,9 @@ use crate::{
     setup,
 };
 
+/// Merging is done when there is time for it; a catalog that is not merged is as good.
+const MERGE_LIMIT: Duration = Duration::from_secs(60);
+
 pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<Outcome> {
     let loaded = setup::load(&args.config, &TransportOptions::default(), &[])?;
     let library = setup::definitions(&loaded.config.reader.custom_msg_paths);
@@ -32,6 +35,8 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<Outcome> {
         report.vanished,
         elapsed.as_secs_f64(),
     ))?;
+    // What starts on this catalog next starts sooner.
+    memory.catalog().wait_until_tidy(MERGE_LIMIT);
     let mut has_losses = false;
     for refused in snapshot.refused() {
         has_losses = true;
