@@ -2,6 +2,7 @@ use std::{
     collections::HashSet,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
+    time::SystemTime,
 };
 
 use ros2_memory_time::LogTime;
@@ -271,11 +272,13 @@ impl Bag {
     /// What a buffer that holds this chunk is known by; `None` for one that is to be read each
     /// time, or is not inflated at all.
     pub(crate) fn inflated_chunk(&self, chunk: &Chunk) -> Option<InflatedChunk> {
+        let file = self.source.identity();
         let is_kept = chunk.compression != Compression::None
             && !self.options.verify_always
-            && self.contents.is_closed();
+            && self.contents.is_closed()
+            && file.is_settled(SystemTime::now());
         let Chunk { offset, len, crc, .. } = *chunk;
-        is_kept.then(|| InflatedChunk { file: self.source.identity(), offset, len, crc })
+        is_kept.then_some(InflatedChunk { file, offset, len, crc })
     }
 
     /// The messages in a chunk's bytes, in file order. Messages that cannot be served (of no

@@ -1,4 +1,7 @@
-use std::{fs::Metadata, os::unix::fs::MetadataExt};
+use std::{fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
+
+/// Longer than the step in which any file system counts the time of a change.
+const CLOCK_STEP_NS: i64 = 2_000_000_000;
 
 /// What tells one version of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,6 +28,14 @@ impl FileIdentity {
                 .saturating_mul(1_000_000_000)
                 .saturating_add(metadata.mtime_nsec()),
         }
+    }
+
+    /// Whether the file was last written so long ago that another change would show in its time,
+    /// which goes in steps.
+    pub fn is_settled(&self, now: SystemTime) -> bool {
+        let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+        self.mtime_ns.saturating_add(CLOCK_STEP_NS) < now_ns
     }
 
     /// Whether `now` may be the same file with bytes added at its end.

@@ -12,6 +12,7 @@ mod framing;
 mod growing;
 mod hand;
 mod indexed;
+mod kept_chunks;
 mod odd;
 mod reports;
 mod resync;
