@@ -137,7 +137,9 @@ const ENDINGS: [&str; 4] = [".mcap.active", ".mcap.zstd", ".mcap.zst", ".mcap"];
 
 /// What the splits of one recording session have in common: their folder and their name up to
 /// the `_N` that numbers them. A name that ends as a date does, such as `drive_2026_11_30`, is
-/// that of a recording of its own, unless the folder has its name.
+/// that of a recording of its own, unless the folder has its name. A number behind a date and a
+/// time of day to the second is no part of these: so `ros2 bag record` names its splits, whatever
+/// their folder is called or seen from.
 ///
 /// # Examples
 ///
@@ -149,6 +151,14 @@ const ENDINGS: [&str; 4] = [".mcap.active", ".mcap.zstd", ".mcap.zst", ".mcap"];
 /// assert_eq!(first, run_key("bags/run_a/run_a_1.mcap.zstd".as_ref()));
 /// assert_ne!(first, run_key("bags/run_b/run_b_0.mcap".as_ref()));
 /// assert_ne!(run_key("drive_2026_11_29.mcap".as_ref()), run_key("drive_2026_11_30.mcap".as_ref()));
+/// assert_eq!(
+///     run_key("rosbag2_2026_11_30-10_44_00_0.mcap".as_ref()),
+///     run_key("rosbag2_2026_11_30-10_44_00_17.mcap".as_ref())
+/// );
+/// assert_ne!(
+///     run_key("drive_2026_11_30-10_44_00.mcap".as_ref()),
+///     run_key("drive_2026_11_30-10_44_10.mcap".as_ref())
+/// );
 /// ```
 pub fn run_key(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -157,8 +167,13 @@ pub fn run_key(path: &Path) -> PathBuf {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let without_number = match stem.rsplit_once('_') {
         Some((prefix, number)) if is_number(number) => {
-            let before = prefix.rsplit(['_', '-']).next().unwrap_or_default();
-            let is_date = is_number(before) && matches!(before.len(), 2 | 4);
+            let mut before = prefix.rsplit(['_', '-']);
+            let mut is_number_of =
+                |len: usize| before.next().is_some_and(|part| is_number(part) && part.len() == len);
+            // Seconds, minutes, hours, day, month, year.
+            let is_behind_a_time = [2, 2, 2, 2, 2, 4].into_iter().all(&mut is_number_of);
+            let last = prefix.rsplit(['_', '-']).next().unwrap_or_default();
+            let is_date = is_number(last) && matches!(last.len(), 2 | 4) && !is_behind_a_time;
             if is_date && *folder != *prefix { stem } else { prefix }
         }
         _ => stem,
