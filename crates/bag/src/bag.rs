@@ -13,6 +13,7 @@ use crate::{
     mcap::{
         checksums::data_fault,
         indexed::{channels_in, check_claim, claimed_contents},
+        message_index::offsets_of,
         record::{MessageRecord, Records, opcode},
         scan::{ScanBuffers, scan},
     },
@@ -42,6 +43,19 @@ pub struct MessageRef<'a> {
     pub publish_time: LogTime,
     /// The serialized message.
     pub payload: &'a [u8],
+}
+
+impl<'a> MessageRef<'a> {
+    #[inline]
+    fn of(message: &MessageRecord<'a>, channel: u32) -> Self {
+        Self {
+            channel,
+            sequence: message.sequence,
+            log_time: LogTime::from_ns(message.log_time),
+            publish_time: LogTime::from_ns(message.publish_time),
+            payload: message.payload,
+        }
+    }
 }
 
 /// The buffers of one chunk, kept from one to the next.
@@ -281,6 +295,48 @@ impl Bag {
         is_kept.then_some(InflatedChunk { file, offset, len, crc })
     }
 
+    /// The messages of some channels of a chunk, in file order, without touching the others: where
+    /// they stand is said by the chunk's indexes, which were proven when the bag was indexed. `None`
+    /// when there are none, when the bag is not mapped or is to be verified each time, and when the
+    /// wanted messages are not the lesser part.
+    pub fn messages_of<'b>(
+        &'b self,
+        chunk: &Chunk,
+        is_wanted: &dyn Fn(u32) -> bool,
+    ) -> Option<impl Iterator<Item = MessageRef<'b>> + use<'b>> {
+        if chunk.index_len == 0
+            || chunk.compression != Compression::None
+            || self.options.verify_always
+        {
+            return None;
+        }
+        let map = self.source.mapping()?;
+        let part = |start: u64, len: u64| {
+            let (start, len) = (usize::try_from(start).ok()?, usize::try_from(len).ok()?);
+            map.get(start..start.checked_add(len)?)
+        };
+        let bytes = part(chunk.offset, chunk.stored_len)?;
+        let indexes = part(chunk.offset.checked_add(chunk.stored_len)?, chunk.index_len)?;
+        let wanted = || chunk.channels.iter().filter(|seen| is_wanted(seen.channel));
+        if chunk.n_messages_of(is_wanted) * 2 > chunk.n_messages() {
+            return None;
+        }
+        let channels: Vec<(u16, u32)> = wanted()
+            .filter_map(|seen| {
+                Some((self.contents.declared.channel(seen.channel)?.id, seen.channel))
+            })
+            .collect();
+        let place_of = move |id: u16| channels.iter().find(|(of, _)| *of == id).map(|(_, of)| *of);
+        let offsets = offsets_of(indexes, |id| place_of(id).is_some());
+        Some(offsets.into_iter().filter_map(move |offset| {
+            let record = Records::new(bytes.get(usize::try_from(offset).ok()?..)?).next()?.ok()?;
+            let message = MessageRecord::parse(record.body).ok()?;
+            let channel = place_of(message.channel_id)?;
+            (record.opcode == opcode::MESSAGE && message.log_time <= MAX_PLAUSIBLE_NS)
+                .then(|| MessageRef::of(&message, channel))
+        }))
+    }
+
     /// The messages in a chunk's bytes, in file order. Messages that cannot be served (of no
     /// declared channel, or dated past 2262) are left out, as they were when the chunk was
     /// counted.
@@ -301,13 +357,7 @@ impl Bag {
             let record = record.ok().filter(|record| record.opcode == opcode::MESSAGE)?;
             let message = MessageRecord::parse(record.body).ok()?;
             let (_, channel) = channels.iter().find(|(id, _)| *id == message.channel_id)?;
-            (message.log_time <= MAX_PLAUSIBLE_NS).then(|| MessageRef {
-                channel: *channel,
-                sequence: message.sequence,
-                log_time: LogTime::from_ns(message.log_time),
-                publish_time: LogTime::from_ns(message.publish_time),
-                payload: message.payload,
-            })
+            (message.log_time <= MAX_PLAUSIBLE_NS).then(|| MessageRef::of(&message, *channel))
         })
     }
 }

@@ -119,12 +119,21 @@ pub struct Chunk {
     pub last: LogTime,
     /// The channels that have messages here.
     pub channels: Vec<ChunkChannel>,
+    /// How many bytes of message indexes stand right behind the stored ones, each entry of which
+    /// was compared with the messages; 0 when they were not, or differ, or there are none.
+    pub index_len: u64,
 }
 
 impl Chunk {
     /// How many messages it holds.
     pub fn n_messages(&self) -> u64 {
-        self.channels.iter().map(|channel| u64::from(channel.count)).sum()
+        self.n_messages_of(|_| true)
+    }
+
+    /// How many messages it holds of some channels.
+    pub fn n_messages_of(&self, is_wanted: impl Fn(u32) -> bool) -> u64 {
+        let wanted = self.channels.iter().filter(|seen| is_wanted(seen.channel));
+        wanted.map(|seen| u64::from(seen.count)).sum()
     }
 }
 

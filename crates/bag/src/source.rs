@@ -138,6 +138,11 @@ impl Source {
         self.held.unwrap_or_default()
     }
 
+    /// The mapping of a large file.
+    pub(crate) fn mapping(&self) -> Option<&[u8]> {
+        self.map.as_deref()
+    }
+
     /// The file's size when it was opened; of a compressed file what it inflates to.
     pub fn len(&self) -> u64 {
         self.inflated.as_ref().map_or(self.identity.size_bytes, |inflated| inflated.len())
@@ -313,6 +318,11 @@ impl<'s> Window<'s> {
         }
         let at = usize::try_from(offset - self.start).unwrap_or(usize::MAX);
         self.buffer.get(at..at.saturating_add(len)).ok_or_else(|| self.source.short(offset, len))
+    }
+
+    /// Whether the source is mapped, so that parts of it can be had without the rest.
+    pub(crate) fn is_mapped(&self) -> bool {
+        self.source.map.is_some()
     }
 
     /// `len` bytes from `offset` without moving the window: borrowed where they are held, else read

@@ -9,7 +9,7 @@ use std::{
 
 use ros2_memory_time::{LogTime, TimeRange};
 
-use crate::{Bag, BagError, Channel, ChunkBuffer, Contents, FileIdentity, ReadOptions};
+use crate::{Bag, BagError, Channel, ChunkBuffer, Contents, FileIdentity, MessageRef, ReadOptions};
 
 /// Which way a timeline runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -399,13 +399,13 @@ impl<'s> Timeline<'s> {
         self.report.chunk_bytes += chunk.len;
         let ranks: Vec<Option<u32>> =
             bag.contents().declared.channels.iter().map(&self.select).collect();
+        let rank = |channel: u32| ranks.get(channel as usize).copied().flatten();
         let mut n_scanned = 0;
-        for (ordinal, message) in (0u32..).zip(bag.messages(chunk, bytes)) {
+        let mut list = |(ordinal, message): (u32, MessageRef<'_>)| {
             n_scanned += 1;
-            let Some(topic) = ranks.get(message.channel as usize).copied().flatten() else {
-                continue;
-            };
-            if self.range.contains(message.log_time) {
+            if let Some(topic) = rank(message.channel)
+                && self.range.contains(message.log_time)
+            {
                 cursor.messages.push(Listed {
                     log_time: message.log_time,
                     publish_time: message.publish_time,
@@ -417,9 +417,17 @@ impl<'s> Timeline<'s> {
                     payload_len: message.payload.len(),
                 });
             }
-        }
+        };
+        let is_wanted = |channel: u32| rank(channel).is_some();
+        let n_expected = if let Some(messages) = bag.messages_of(chunk, &is_wanted) {
+            (0u32..).zip(messages).for_each(&mut list);
+            chunk.n_messages_of(is_wanted)
+        } else {
+            (0u32..).zip(bag.messages(chunk, bytes)).for_each(&mut list);
+            chunk.n_messages()
+        };
         self.report.messages_scanned += n_scanned;
-        if n_scanned != chunk.n_messages() {
+        if n_scanned != n_expected {
             // What has no checksum shows a change by its number only; what is there is served.
             let path = bag.source().path().to_owned();
             self.report.skipped.push((path.clone(), BagError::Changed { path }));

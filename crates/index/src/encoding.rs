@@ -15,7 +15,7 @@
 //!               ending    0 closed, else 1 + served_to
 //!               attachments, metadata records,
 //!               chunks    [ offset near the end of the chunk before it, stored length,
-//!                           length, flags, crc,
+//!                           length, flags, crc, length of its proven indexes,
 //!                           channels [ channel, count, first near base, last near first ],
 //!                           without channels: first near base, last near first ]
 //!               damage    [ offset, text, lost: chunks, chunk bytes, breaks, skipped bytes,
@@ -308,6 +308,7 @@ fn encode_chunk(out: &mut Encoder, base: u64, chunk: &Chunk) {
     let order = u64::from(chunk.is_sorted) << 4 | u64::from(chunk.is_loose) << 6;
     out.number(compression | verdict | order);
     out.number(chunk.crc.into());
+    out.number(chunk.index_len);
     out.number(chunk.channels.len() as u64);
     if chunk.channels.is_empty() {
         out.near(base, chunk.first.as_ns());
@@ -587,6 +588,7 @@ fn decode_chunk(
         _ => return Err(wrong("verdict")),
     };
     let crc = from.small("crc")?;
+    let index_len = from.number()?;
     let n_channels = from.count()?;
     let mut span = None;
     if n_channels == 0 {
@@ -621,6 +623,7 @@ fn decode_chunk(
         verdict,
         is_loose: flags >> 6 & 1 == 1,
         is_sorted: flags >> 4 & 1 == 1,
+        index_len,
         first,
         last,
         channels,

@@ -77,6 +77,7 @@ fn chunk(n_channels: u32) -> impl Strategy<Value = Chunk> {
             verdict,
             is_loose: is.0,
             is_sorted: is.1,
+            index_len: len / 3,
             first: channels.iter().map(|seen| seen.first).min().unwrap_or_default(),
             last: channels.iter().map(|seen| seen.last).max().unwrap_or_default(),
             channels,

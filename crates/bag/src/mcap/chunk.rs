@@ -128,10 +128,13 @@ impl Pass<'_> {
     }
 
     /// Takes in a chunk that was opened, and says where the next record is.
-    fn take_chunk(&mut self, chunk: Chunk, extent: Extent) -> Result<Step, BagError> {
+    fn take_chunk(&mut self, mut chunk: Chunk, extent: Extent) -> Result<Step, BagError> {
         let stored_end = chunk.offset + chunk.stored_len;
         let is_unproven = chunk.crc == 0 && chunk.compression == Compression::None;
         let (tally, is_broken) = self.walk_chunk(&chunk)?;
+        if !is_broken && extent.fields_end == extent.record_end {
+            chunk.index_len = self.proven_index(&chunk)?;
+        }
         self.finish_chunk(tally, chunk);
         let Extent { position, opcode, body_len, record_end, fields_end } = extent;
         if is_unproven && is_broken && fields_end == record_end {
@@ -475,5 +478,6 @@ fn chunk_of(header: &ChunkHeader, body_at: u64) -> Chunk {
         first: LogTime::from_ns(header.span.0),
         last: LogTime::from_ns(header.span.1),
         channels: Vec::new(),
+        index_len: 0,
     }
 }

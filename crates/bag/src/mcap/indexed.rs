@@ -318,6 +318,7 @@ impl Claims<'_> {
             crc: header.crc,
             verdict: Verdict::Claimed,
             is_loose: false,
+            index_len: 0,
             is_sorted: claim.is_sorted,
             first: LogTime::from_ns(index.span.0),
             last: LogTime::from_ns(index.span.1),

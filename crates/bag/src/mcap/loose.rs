@@ -114,6 +114,7 @@ impl Pass<'_> {
                 crc: 0,
                 verdict: Verdict::Unchecked,
                 is_loose: true,
+                index_len: 0,
                 is_sorted: true,
                 first: LogTime::ZERO,
                 last: LogTime::ZERO,

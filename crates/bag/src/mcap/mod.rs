@@ -7,6 +7,7 @@ mod chunk;
 mod index_record;
 pub(crate) mod indexed;
 mod loose;
+pub(crate) mod message_index;
 mod names;
 mod plausible;
 pub(crate) mod record;

@@ -174,6 +174,7 @@ impl Pass<'_> {
             crc: header.crc,
             verdict: Verdict::Unchecked,
             is_loose: false,
+            index_len: 0,
             is_sorted: true,
             first: LogTime::ZERO,
             last: LogTime::ZERO,

@@ -5,6 +5,7 @@
 
 mod against_upstream;
 mod audit;
+mod by_index;
 mod checksums;
 mod compressed;
 mod damage;

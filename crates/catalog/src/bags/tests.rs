@@ -50,6 +50,7 @@ fn entry(path: &str, version: u64) -> Arc<BagEntry> {
         verdict: Verdict::Intact,
         is_loose: false,
         is_sorted: true,
+        index_len: 0,
         first: ns(0),
         last: ns(50),
         channels: vec![seen],

@@ -104,6 +104,7 @@ fn entry(path: &str, messages: &[Recorded], version: u64) -> BagEntry {
         verdict: Verdict::Intact,
         is_loose: false,
         is_sorted: true,
+        index_len: 0,
         first,
         last,
         channels: seen,

@@ -11,7 +11,7 @@ use std::{
     thread,
 };
 
-use ros2_memory_bag::{Bag, ChunkBuffer, Declarations, ReadOptions};
+use ros2_memory_bag::{Bag, ChunkBuffer, Declarations, MessageRef, ReadOptions};
 use ros2_memory_catalog::{Snapshot, TopicSummary};
 use ros2_memory_msg::PlanReader;
 
@@ -145,10 +145,10 @@ impl Worker<'_, '_> {
             }
             let bytes = bag.chunk_bytes(chunk, buffer).ok()?;
             let mut n_messages = 0;
-            for message in bag.messages(chunk, bytes) {
+            let mut has_no_match = |message: MessageRef<'_>| {
                 n_messages += 1;
                 if !is_wanted(message.channel) {
-                    continue;
+                    return Some(());
                 }
                 let key = (Arc::as_ptr(&declared), message.channel);
                 let reader = readers
@@ -163,8 +163,16 @@ impl Worker<'_, '_> {
                     return None;
                 }
                 cost.compared += 1;
-            }
-            if n_messages != chunk.n_messages() {
+                Some(())
+            };
+            let n_expected = if let Some(mut messages) = bag.messages_of(chunk, &is_wanted) {
+                messages.try_for_each(&mut has_no_match)?;
+                chunk.n_messages_of(is_wanted)
+            } else {
+                bag.messages(chunk, bytes).try_for_each(&mut has_no_match)?;
+                chunk.n_messages()
+            };
+            if n_messages != n_expected {
                 return None;
             }
             cost.chunks += 1;
