@@ -85,7 +85,8 @@ def requirements() -> list[str]:
 
 def print_facts(bags: Path, server: Server) -> None:
     files = files_under(bags)
-    n_messages = sum(topic["count"] for topic in server.ask("list_recorded_topics"))
+    # Behind the topics there may be a note.
+    n_messages = sum(topic.get("count", 0) for topic in server.ask("list_recorded_topics"))
     print(f"{len(files)} bags, {n_messages:,} messages, {size_kb(*files):,.0f} kB")
     versions = []
     for line in requirements():
