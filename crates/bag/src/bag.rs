@@ -2,19 +2,19 @@ use std::{
     collections::HashSet,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::SystemTime,
 };
 
 use ros2_memory_time::LogTime;
 
 use crate::{
     BagError, Chunk, Compression, Contents, DamageKind, FileIdentity, ReadOptions, Source, Verdict,
+    identity::now_ns,
     inflate::Inflater,
     mcap::{
         checksums::data_fault,
         indexed::{channels_in, check_claim, claimed_contents},
         message_index::offsets_of,
-        record::{MessageRecord, Records, opcode},
+        record::{MessageRecord, Record, Records, opcode},
         scan::{ScanBuffers, scan},
     },
 };
@@ -43,19 +43,6 @@ pub struct MessageRef<'a> {
     pub publish_time: LogTime,
     /// The serialized message.
     pub payload: &'a [u8],
-}
-
-impl<'a> MessageRef<'a> {
-    #[inline]
-    fn of(message: &MessageRecord<'a>, channel: u32) -> Self {
-        Self {
-            channel,
-            sequence: message.sequence,
-            log_time: LogTime::from_ns(message.log_time),
-            publish_time: LogTime::from_ns(message.publish_time),
-            payload: message.payload,
-        }
-    }
 }
 
 /// The buffers of one chunk, kept from one to the next.
@@ -290,7 +277,7 @@ impl Bag {
         let is_kept = chunk.compression != Compression::None
             && !self.options.verify_always
             && self.contents.is_closed()
-            && file.is_settled(SystemTime::now());
+            && file.is_settled_at(now_ns());
         let Chunk { offset, len, crc, .. } = *chunk;
         is_kept.then_some(InflatedChunk { file, offset, len, crc })
     }
@@ -317,24 +304,22 @@ impl Bag {
         };
         let bytes = part(chunk.offset, chunk.stored_len)?;
         let indexes = part(chunk.offset.checked_add(chunk.stored_len)?, chunk.index_len)?;
-        let wanted = || chunk.channels.iter().filter(|seen| is_wanted(seen.channel));
         if chunk.n_messages_of(is_wanted) * 2 > chunk.n_messages() {
             return None;
         }
-        let channels: Vec<(u16, u32)> = wanted()
-            .filter_map(|seen| {
-                Some((self.contents.declared.channel(seen.channel)?.id, seen.channel))
-            })
-            .collect();
-        let place_of = move |id: u16| channels.iter().find(|(of, _)| *of == id).map(|(_, of)| *of);
-        let offsets = offsets_of(indexes, |id| place_of(id).is_some());
+        let channels = self.channels_of(chunk, is_wanted);
+        let offsets = offsets_of(indexes, |id| channels.iter().any(|(of, _)| *of == id));
         Some(offsets.into_iter().filter_map(move |offset| {
-            let record = Records::new(bytes.get(usize::try_from(offset).ok()?..)?).next()?.ok()?;
-            let message = MessageRecord::parse(record.body).ok()?;
-            let channel = place_of(message.channel_id)?;
-            (record.opcode == opcode::MESSAGE && message.log_time <= MAX_PLAUSIBLE_NS)
-                .then(|| MessageRef::of(&message, channel))
+            let record = Records::new(bytes.get(usize::try_from(offset).ok()?..)?).next()?;
+            served(record.ok()?, &channels)
         }))
+    }
+
+    /// The numbers in the file of the wanted channels of a chunk, with their places.
+    fn channels_of(&self, chunk: &Chunk, is_wanted: &dyn Fn(u32) -> bool) -> Vec<(u16, u32)> {
+        let wanted = chunk.channels.iter().filter(|seen| is_wanted(seen.channel));
+        let number = |place: u32| Some((self.contents.declared.channel(place)?.id, place));
+        wanted.filter_map(|seen| number(seen.channel)).collect()
     }
 
     /// The messages in a chunk's bytes, in file order. Messages that cannot be served (of no
@@ -345,19 +330,24 @@ impl Bag {
         chunk: &Chunk,
         bytes: &'b [u8],
     ) -> impl Iterator<Item = MessageRef<'b>> + use<'b> {
-        let channels: Vec<(u16, u32)> = chunk
-            .channels
-            .iter()
-            .filter_map(|seen| {
-                let channel = self.contents.declared.channel(seen.channel)?;
-                Some((channel.id, seen.channel))
-            })
-            .collect();
-        Records::new(bytes).filter_map(move |record| {
-            let record = record.ok().filter(|record| record.opcode == opcode::MESSAGE)?;
-            let message = MessageRecord::parse(record.body).ok()?;
-            let (_, channel) = channels.iter().find(|(id, _)| *id == message.channel_id)?;
-            (message.log_time <= MAX_PLAUSIBLE_NS).then(|| MessageRef::of(&message, *channel))
-        })
+        let channels = self.channels_of(chunk, &|_| true);
+        Records::new(bytes).filter_map(move |record| served(record.ok()?, &channels))
     }
+}
+
+/// A record as a message of one of some channels; `None` when it is none that can be served.
+#[inline]
+fn served<'b>(record: Record<'b>, channels: &[(u16, u32)]) -> Option<MessageRef<'b>> {
+    if record.opcode != opcode::MESSAGE {
+        return None;
+    }
+    let message = MessageRecord::parse(record.body).ok()?;
+    let (_, channel) = channels.iter().find(|(id, _)| *id == message.channel_id)?;
+    (message.log_time <= MAX_PLAUSIBLE_NS).then(|| MessageRef {
+        channel: *channel,
+        sequence: message.sequence,
+        log_time: LogTime::from_ns(message.log_time),
+        publish_time: LogTime::from_ns(message.publish_time),
+        payload: message.payload,
+    })
 }

@@ -4,10 +4,9 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
 };
 
-use crate::FileIdentity;
+use crate::{FileIdentity, identity::now_ns};
 
 /// Folders nested deeper than this are not entered.
 const MAX_DEPTH: usize = 32;
@@ -70,12 +69,12 @@ fn visit(folder: &Path, depth: usize, found: &mut Discovery) {
     if depth > MAX_DEPTH {
         return found.reject(folder, format!("nested more than {MAX_DEPTH} folders deep"));
     }
-    let listed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let listed_ns = now_ns();
     if let Ok(metadata) = fs::symlink_metadata(folder) {
         found.folders.push(FoundFolder {
             path: folder.to_owned(),
             identity: FileIdentity::of(&metadata),
-            listed_ns: i64::try_from(listed.as_nanos()).unwrap_or(i64::MAX),
+            listed_ns,
         });
     }
     let entries = match fs::read_dir(folder) {
@@ -167,13 +166,11 @@ pub fn run_key(path: &Path) -> PathBuf {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let without_number = match stem.rsplit_once('_') {
         Some((prefix, number)) if is_number(number) => {
-            let mut before = prefix.rsplit(['_', '-']);
-            let mut is_number_of =
-                |len: usize| before.next().is_some_and(|part| is_number(part) && part.len() == len);
+            let digits = prefix.rsplit(['_', '-']).take_while(|part| is_number(part));
+            let digits: Vec<usize> = digits.map(str::len).take(6).collect();
             // Seconds, minutes, hours, day, month, year.
-            let is_behind_a_time = [2, 2, 2, 2, 2, 4].into_iter().all(&mut is_number_of);
-            let last = prefix.rsplit(['_', '-']).next().unwrap_or_default();
-            let is_date = is_number(last) && matches!(last.len(), 2 | 4) && !is_behind_a_time;
+            let is_behind_a_time = digits == [2, 2, 2, 2, 2, 4];
+            let is_date = matches!(digits.first(), Some(2 | 4)) && !is_behind_a_time;
             if is_date && *folder != *prefix { stem } else { prefix }
         }
         _ => stem,

@@ -3,6 +3,12 @@ use std::{fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 /// Longer than the step in which any file system counts the time of a change.
 const CLOCK_STEP_NS: i64 = 2_000_000_000;
 
+/// What the wall clock shows, in nanoseconds since the epoch.
+pub(crate) fn now_ns() -> i64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
+}
+
 /// What tells one version of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileIdentity {
@@ -30,12 +36,10 @@ impl FileIdentity {
         }
     }
 
-    /// Whether the file was last written so long ago that another change would show in its time,
-    /// which goes in steps.
-    pub fn is_settled(&self, now: SystemTime) -> bool {
-        let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let now_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
-        self.mtime_ns.saturating_add(CLOCK_STEP_NS) < now_ns
+    /// Whether the last change lay so long before a moment, in nanoseconds since the epoch, that
+    /// another one since would show in the time of change, which goes in steps.
+    pub fn is_settled_at(&self, ns: i64) -> bool {
+        self.mtime_ns.saturating_add(CLOCK_STEP_NS) < ns
     }
 
     /// Whether `now` may be the same file with bytes added at its end.

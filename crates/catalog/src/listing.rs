@@ -15,9 +15,6 @@ const ROUNDS: usize = 12;
 const LEAST_FILES: usize = 4096;
 /// A file that was written so lately is looked at every time.
 const LATELY: Duration = Duration::from_secs(120);
-/// A folder that changed so shortly before it was listed may have changed once more since, without
-/// its time showing it.
-const CLOCK_STEP_NS: i64 = 2_000_000_000;
 
 /// A directory as it was listed.
 #[derive(Debug, Default)]
@@ -75,8 +72,8 @@ impl Listing {
 }
 
 fn is_as_it_was(folder: &FoundFolder) -> bool {
-    let is_certain = folder.identity.mtime_ns.saturating_add(CLOCK_STEP_NS) < folder.listed_ns;
-    is_certain
+    // One that changed shortly before it was listed may have changed once more since.
+    folder.identity.is_settled_at(folder.listed_ns)
         && fs::symlink_metadata(&folder.path)
             .is_ok_and(|now| now.is_dir() && FileIdentity::of(&now) == folder.identity)
 }
